@@ -223,6 +223,7 @@ impl World {
                     assert!(self.open.iter().any(|line| line.id == connection));
                     self.open.retain(|line| line.id != connection);
                 }
+                Output::Count => {}
             }
         }
     }

@@ -23,7 +23,7 @@ use thiserror::Error;
 pub use handed_frames::{Handed, HandedFrame, HandedFrames, Noticed};
 pub(crate) use hook::Hung;
 pub use hook::{Hook, Manner, PlugError};
-pub use shared_tables::SharedTables;
+pub use shared_tables::{SharedTables, SharedWords};
 
 use crate::bpf::features::{Feature, Features};
 use crate::bpf::map::MapError;

@@ -102,9 +102,20 @@ pub enum ExperimentError {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    Sim,
+    /// In virtual time, with frames looked up in what it says.
+    Sim(SimEngine),
     /// In Linux namespaces, with real packets, forwarded by whom it says.
     Lab(Forwarding),
+}
+
+/// In what the switches of a simulated network look frames up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SimEngine {
+    /// Their tables.
+    #[default]
+    Tables,
+    /// The compiled form of those, as the kernel does in the lab.
+    Compiled,
 }
 
 /// Is told how an experiment goes.
@@ -241,7 +252,7 @@ impl Experiment<'_> {
     /// As [`run`](Self::run).
     pub fn ways(&self) -> Result<Vec<Admission>, ExperimentError> {
         load::verify(self.scenario)?;
-        let mut world = self.world(Place::Sim, self.unreserved_config())?;
+        let mut world = self.world(Place::Sim(SimEngine::Tables), self.unreserved_config())?;
         self.discover(world.as_mut())?;
         self.admit(world.as_mut(), Reserving::Nothing, &BTreeSet::new())
     }
@@ -290,7 +301,7 @@ impl Experiment<'_> {
     /// As [`run`](Self::run).
     pub fn check(&self) -> Result<Vec<Admission>, ExperimentError> {
         load::verify(self.scenario)?;
-        let mut world = self.world(Place::Sim, self.config()?)?;
+        let mut world = self.world(Place::Sim(SimEngine::Tables), self.config()?)?;
         self.discover(world.as_mut())?;
         Ok(self.decided(world.as_mut(), Reserving::AsAsked)?.0)
     }
@@ -315,7 +326,7 @@ impl Experiment<'_> {
     /// As [`run`](Self::run).
     pub fn weigh(&self) -> Result<Weighed, ExperimentError> {
         load::verify(self.scenario)?;
-        let mut world = self.world(Place::Sim, self.config()?)?;
+        let mut world = self.world(Place::Sim(SimEngine::Tables), self.config()?)?;
         self.discover(world.as_mut())?;
         let (admissions, conflicts) = self.decided(world.as_mut(), Reserving::AsAsked)?;
         let promises = self.what_promises_rest_on(world.as_mut())?;
@@ -335,7 +346,10 @@ impl Experiment<'_> {
 
     fn world(&self, place: Place, config: Config) -> Result<Box<dyn World>, ExperimentError> {
         match place {
-            Place::Sim => Ok(Box::new(sim_world::SimWorld::new(self.scenario, config))),
+            Place::Sim(engine) => {
+                let world = sim_world::SimWorld::with_engine(self.scenario, config, engine);
+                Ok(Box::new(world))
+            }
             Place::Lab(forwarding) if self.store.as_os_str().is_empty() => {
                 let store = controller::store::MemoryStore::default();
                 let world = lab_world::LabWorld::new(self.scenario, config, store, forwarding)?;

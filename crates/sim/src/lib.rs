@@ -4,7 +4,8 @@
 //! same traffic sources as on real wires. Between them lie cables that delay,
 //! break and lose ([`network`]), control connections with a delay, and a calendar
 //! of what happens next. The same parts and the same seed give the same run, to
-//! the byte.
+//! the byte. Frames are looked up in the tables of a switch or in their compiled form,
+//! which is what the kernel walks on real wires ([`Engine`]).
 //!
 //! # Differs from a real network
 //!
@@ -31,5 +32,5 @@ pub mod tester;
 pub mod world;
 pub mod zodiac_fx;
 
-pub use parts::Parts;
+pub use parts::{Engine, Parts};
 pub use world::World;

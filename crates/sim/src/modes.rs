@@ -5,9 +5,7 @@
 //! |---|---|
 //! | [`topology`] | draws networks of switches |
 //! | [`ordeal`] | draws what they have to go through, and says in how much time they agree |
-//! | [`station`] | is a switch, as far as modes go: the agreement that ships, and whom it believes |
-//! | [`run`] | leads a network of those through its ordeal |
-//! | [`whole`] | the same with whole switches |
+//! | [`run`] | leads the switches that ship through their ordeal |
 //! | [`whims`] | says what becomes of the signals on a cable |
 //! | [`deployment`] | tells the switches of an experiment what they need |
 //! | `site` | is where an experiment takes place |
@@ -25,9 +23,7 @@ pub mod promise;
 pub mod run;
 mod site;
 pub mod stage;
-pub mod station;
 pub mod tally;
 pub mod topology;
 pub mod trial;
 pub mod whims;
-pub mod whole;

@@ -25,6 +25,17 @@ pub struct Parts {
     pub carrier_detection: Duration,
 }
 
+/// In what simulated switches look frames up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// The tables of their cores, as engines do that take every frame to the core.
+    #[default]
+    Tables,
+    /// The compiled form of those, with room for so many entries, as the program in the
+    /// kernel does; what that leaves to the core goes there.
+    Compiled { entries: usize },
+}
+
 /// One simulated switch: the core that ships, behind a processor.
 #[derive(Debug)]
 pub struct SwitchPart {

@@ -3,19 +3,21 @@
 
 use std::collections::VecDeque;
 
-use switch::Switch;
+use switch::compiled::{Carried, Memory, Overflow, Sizes};
+use switch::{Input, Switch};
 use units::{Duration, Instant};
 use wire::openflow::PortNumber;
 
 use crate::emulation::{Dice, Fate, Pace, Stage};
 use crate::frames::FrameId;
-use crate::parts::{Processing, SwitchPart};
+use crate::parts::{Engine, Processing, SwitchPart};
 
 /// The core of a switch and the frames that wait for its processor.
 #[derive(Debug)]
 pub struct SwitchNode {
     config: switch::Config,
     ports: Vec<PortNumber>,
+    pub engine: Engine,
     processing: Processing,
     per_frame: Duration,
     latency: Duration,
@@ -48,15 +50,16 @@ struct Waiting {
 impl SwitchNode {
     /// Returns a switch that runs, its ports up. What is random follows from `dice`.
     #[must_use]
-    pub fn new(now: Instant, part: SwitchPart, dice: &Dice) -> Self {
+    pub fn new(now: Instant, part: SwitchPart, engine: Engine, dice: &Dice) -> Self {
         Self {
             pace: Pace::new(part.emulation.clone(), dice.clone()),
             emulated: part
                 .emulation
                 .map(|behaviour| Stage::new(behaviour, dice.clone())),
-            core: Some(Switch::new(now, part.config.clone())),
+            core: Some(engine.start(now, &part.config)),
             ports: part.config.ports.iter().map(|port| port.number).collect(),
             config: part.config,
+            engine,
             processing: part.processing,
             per_frame: part.processing.per_frame.round_up(),
             latency: part.processing.latency.round_up(),
@@ -142,8 +145,18 @@ impl SwitchNode {
 
     /// Starts anew with empty tables.
     pub fn restart(&mut self, now: Instant) {
-        self.core = Some(Switch::new(now, self.config.clone()));
+        self.core = Some(self.engine.start(now, &self.config));
         self.busy_until = now;
+    }
+
+    /// Shows those who walk the compiled form the tables as they are, if there is one and
+    /// they have changed. No walk is ever under way meanwhile.
+    pub fn publish(&mut self) {
+        let Some(core) = &mut self.core else { return };
+        while !core.is_published() {
+            assert!(core.settle(), "a walk ends before anything else happens");
+            core.publish();
+        }
     }
 
     /// Returns how many frames found no room before the processor.
@@ -162,5 +175,36 @@ impl SwitchNode {
     /// if that is its own affair.
     pub fn notices_loss(&mut self) -> Option<Duration> {
         self.emulated.as_mut()?.notice_loss()
+    }
+}
+
+impl Engine {
+    /// Starts a core with empty tables.
+    fn start(self, now: Instant, config: &switch::Config) -> Switch {
+        let mut core = Switch::new(now, config.clone());
+        if let Self::Compiled { entries } = self {
+            let memory = Memory::private(Sizes::new(config, entries, 1));
+            core.compile_into(memory, Overflow::ToCore);
+            for port in &config.ports {
+                core.carry_port(port.number, Carried::default());
+            }
+        }
+        core
+    }
+
+    /// Returns what a core is told of a frame.
+    pub fn input(self, port: PortNumber, bytes: &[u8], arrived: Instant) -> Input<'_> {
+        match self {
+            Self::Tables => Input::Frame {
+                port,
+                bytes,
+                arrived,
+            },
+            Self::Compiled { .. } => Input::Walked {
+                port,
+                bytes,
+                arrived,
+            },
+        }
     }
 }

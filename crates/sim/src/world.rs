@@ -21,7 +21,7 @@ use crate::message_watch::MessageWatch;
 use crate::network::{Channel, Event, Network, Plug, Towards};
 pub use crate::observer::Observed;
 use crate::observer::Observer;
-use crate::parts::{End, Fault, FaultAt, Node, Parts};
+use crate::parts::{End, Engine, Fault, FaultAt, Node, Parts};
 use crate::switch_node::SwitchNode;
 pub use by_hand::Told;
 use controller::store::MemoryStore;
@@ -77,6 +77,16 @@ impl World {
     /// If a link names a node that is not there.
     #[must_use]
     pub fn new(parts: Parts) -> Self {
+        Self::with_engine(parts, Engine::Tables)
+    }
+
+    /// The same, with switches that look frames up by an engine.
+    ///
+    /// # Panics
+    ///
+    /// If a link names a node that is not there.
+    #[must_use]
+    pub fn with_engine(parts: Parts, engine: Engine) -> Self {
         let nodes = [parts.switches.len(), parts.hosts.len()];
         let network = Network::new(parts.seed, nodes, &parts.links, parts.control_delay);
         let switches = parts.switches.into_iter();
@@ -87,7 +97,7 @@ impl World {
                 .zip(switches)
                 .map(|(number, part)| {
                     let dice = Dice::new(parts.seed, number);
-                    SwitchNode::new(Instant::ZERO, part, &dice)
+                    SwitchNode::new(Instant::ZERO, part, engine, &dice)
                 })
                 .collect(),
             hosts: parts.hosts.into_iter().map(HostNode::new).collect(),
@@ -311,14 +321,7 @@ impl World {
         };
         if let Some(core) = &mut node.core {
             let bytes = self.network.frames.bytes(frame);
-            core.handle(
-                self.now,
-                switch::Input::Frame {
-                    port,
-                    bytes,
-                    arrived: self.now,
-                },
-            );
+            core.handle(self.now, node.engine.input(port, bytes, self.now));
         }
         self.network.frames.release(frame);
         self.drain_switch(switch);
@@ -344,6 +347,7 @@ impl World {
             switch: number(switch),
             generation: node.generation,
         };
+        node.publish();
         let SwitchNode { core, pace, .. } = node;
         let Some(core) = core else { return };
         let mut closed = false;
@@ -373,6 +377,7 @@ impl World {
                 switch::Output::Close { connection, .. } => {
                     closed |= connection == control::CONNECTION;
                 }
+                switch::Output::Count => {}
             }
         }
         let deadline = core.deadline();

@@ -226,6 +226,12 @@ impl Transport {
             Self::Icmpv6 => PROTO_ICMPV6,
         }
     }
+
+    /// Returns the one that has this number.
+    pub(crate) fn of_protocol(number: u8) -> Option<Self> {
+        let all = [Self::Tcp, Self::Udp, Self::Sctp, Self::Icmp, Self::Icmpv6];
+        all.into_iter().find(|it| it.protocol() == number)
+    }
 }
 
 /// What an entry does with a frame.

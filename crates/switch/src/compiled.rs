@@ -7,6 +7,7 @@
 //! Where everything stands is in [`layout`]. Changes become visible all at once,
 //! when the switch [publishes](crate::Switch::publish) them.
 
+mod engine;
 mod form;
 mod groups;
 pub mod layout;
@@ -23,10 +24,11 @@ mod sizes;
 mod store;
 mod sums;
 mod tables;
+mod walk;
 mod walks;
 
 pub(crate) use form::Form;
-pub use memory::{Memory, Words};
+pub use memory::{Memory, Record, Words};
 pub use publication::{Carried, Overflow};
 pub use sizes::Sizes;
 pub(crate) use store::Counted;

@@ -35,18 +35,31 @@ impl Egress {
         index: MeterIndex,
         form: Option<&Form>,
     ) -> Fate {
-        let bytes = self.pool.frame(packet.slot).len();
         let treatment = match self.judged.verdicts.pop() {
-            None => {
-                let meter = self.meters.meter_mut(index);
-                match form {
-                    Some(form) => form.judge(now, index, meter, bytes),
-                    None => meter.judge(now, bytes),
-                }
-            }
+            None => self.judge(now, packet, index, form),
             Some(0) => None,
             Some(levels) => Some(Treatment::Remark(levels)),
         };
+        self.obey(packet, treatment)
+    }
+
+    /// Returns what is to be done with a frame that comes to a meter.
+    pub(crate) fn judge(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        index: MeterIndex,
+        form: Option<&Form>,
+    ) -> Option<Treatment> {
+        let bytes = self.pool.frame(packet.slot).len();
+        let meter = self.meters.meter_mut(index);
+        match form {
+            Some(form) => form.judge(now, index, meter, bytes),
+            None => meter.judge(now, bytes),
+        }
+    }
+
+    pub(crate) fn obey(&mut self, packet: &mut Packet, treatment: Option<Treatment>) -> Fate {
         match treatment {
             None => Fate::Lives,
             Some(Treatment::Drop) => {

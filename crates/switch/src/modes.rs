@@ -40,5 +40,5 @@ pub use flow_monitor::{
     Contract, Contracts, ContractsError, Demand, FlowMonitor, MonitorCounters, Packet,
 };
 pub(crate) use keeper::{FarEnd, ModeKeeper};
-pub(crate) use monitor_table::{MonitorTable, TooManyMonitors, Watch};
-pub(crate) use shared::{SharedModes, locked};
+pub(crate) use monitor_table::{TooManyMonitors, Watch};
+pub(crate) use shared::SharedModes;

@@ -39,6 +39,15 @@ pub(crate) enum Treatment {
     Bridge,
 }
 
+/// What a frame is looked up in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Engine {
+    /// The flow tables themselves.
+    Tables,
+    /// Their compiled form, as far as it goes.
+    Compiled,
+}
+
 /// What becomes of a frame that a table has no entry for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Misses {
@@ -60,7 +69,7 @@ pub(crate) struct Pipeline {
     pub(crate) misses: Misses,
     /// The compiled form of all this, if somebody walks it.
     pub(crate) form: Option<Box<Form>>,
-    action_set: ActionSet,
+    pub(crate) action_set: ActionSet,
 }
 
 /// One table with its counters.
@@ -135,14 +144,23 @@ impl Pipeline {
 
     /// Takes a frame that arrived at a port.
     #[inline]
-    pub(crate) fn receive(&mut self, now: Instant, number: PortNumber, frame: Arrival<'_>) {
+    pub(crate) fn receive(
+        &mut self,
+        now: Instant,
+        number: PortNumber,
+        frame: Arrival<'_>,
+        engine: Engine,
+    ) {
         self.egress.counters.frames += 1;
         let port = self.egress.find_port(number);
         let packet = port.and_then(|port| self.admit(port, number, frame));
         match packet {
             Some(packet) if self.drops(&packet) => self.drop_fragment(&packet),
             Some(packet) => match self.treatment {
-                Treatment::Tables => self.walk(now, packet),
+                Treatment::Tables => match engine {
+                    Engine::Tables => self.walk(now, packet),
+                    Engine::Compiled => self.walk_compiled(now, packet),
+                },
                 Treatment::Bridge => self.bridge(now, packet),
             },
             None => self.egress.counters.refused += 1,
@@ -268,7 +286,7 @@ impl Pipeline {
         self.egress.finish(&packet);
     }
 
-    fn walk(&mut self, now: Instant, mut packet: Packet) {
+    pub(crate) fn walk(&mut self, now: Instant, mut packet: Packet) {
         self.action_set.clear();
         if self.walk_tables(now, &mut packet) == Fate::Lives {
             let before = self.egress.counters.dropped;
@@ -324,7 +342,7 @@ impl Pipeline {
         }
     }
 
-    fn execute_set(&mut self, now: Instant, packet: &mut Packet) {
+    pub(crate) fn execute_set(&mut self, now: Instant, packet: &mut Packet) {
         for action in self.action_set.in_order() {
             // A group comes last: it needs no copy of the frame.
             if let Action::Group(group) = action {

@@ -11,7 +11,7 @@ use crate::cost::Cost;
 use crate::counters::{PortCounters, QueueCounters, QueueTally, SwitchCounters, Unreceived};
 use crate::egress::{Egress, Transmission};
 use crate::modes::Violation;
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Engine, Pipeline};
 use crate::port::{Link, PortIndex, QUEUES};
 use crate::residence::Residence;
 
@@ -26,6 +26,17 @@ pub enum Input<'a> {
         bytes: &'a [u8],
         /// When its last bit arrived, as far as the world knows; not later than
         /// it is handed in. For [`Residence`] alone.
+        arrived: Instant,
+    },
+    /// The last bit of a frame arrived, and the switch is to walk the
+    /// [compiled form](crate::compiled) of its tables in place of the tables: as a
+    /// program does that shares it, but in this process.
+    Walked {
+        /// The port at which it arrived.
+        port: PortNumber,
+        /// The frame without check sequence.
+        bytes: &'a [u8],
+        /// When its last bit arrived.
         arrived: Instant,
     },
     /// The last bit of a frame arrived, and whoever walks the
@@ -117,6 +128,10 @@ pub enum Output<'a> {
         connection: ConnectionId,
         reason: CloseReason,
     },
+    /// Somebody asks for counters: say what only the world has counted
+    /// ([`Input::Queues`], [`Input::Unreceived`]). The answer is given at the next
+    /// [`Input::Timeout`], which is due now, by what is known then.
+    Count,
 }
 
 /// A frame that is leaving: since when it is in the switch, and through which
@@ -185,7 +200,12 @@ impl Switch {
                 port,
                 bytes,
                 arrived,
-            } => return self.receive(port, Arrival { bytes, at: arrived }),
+            } => return self.receive(port, Arrival { bytes, at: arrived }, Engine::Tables),
+            Input::Walked {
+                port,
+                bytes,
+                arrived,
+            } => return self.receive(port, Arrival { bytes, at: arrived }, Engine::Compiled),
             Input::Handed {
                 port,
                 bytes,
@@ -193,7 +213,7 @@ impl Switch {
                 verdicts,
             } => {
                 self.pipeline.egress.judged.begin(verdicts);
-                self.receive(port, Arrival { bytes, at: arrived });
+                self.receive(port, Arrival { bytes, at: arrived }, Engine::Tables);
                 return self.pipeline.egress.judged.begin(&[]);
             }
             Input::Unreceived { port, frames } => {
@@ -261,6 +281,7 @@ impl Switch {
                 bytes: &self.sending,
             }),
             Demand::Close(connection, reason) => Some(Output::Close { connection, reason }),
+            Demand::Count => Some(Output::Count),
         }
     }
 
@@ -348,8 +369,8 @@ impl Switch {
     }
 
     #[inline]
-    fn receive(&mut self, port: PortNumber, frame: Arrival<'_>) {
-        self.pipeline.receive(self.now, port, frame);
+    fn receive(&mut self, port: PortNumber, frame: Arrival<'_>, engine: Engine) {
+        self.pipeline.receive(self.now, port, frame, engine);
         if !self.pipeline.egress.punts.is_empty() {
             self.agent.send_punts(self.now, &mut self.pipeline);
         }

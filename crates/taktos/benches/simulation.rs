@@ -20,7 +20,7 @@ use measure::load::Load;
 use run::experiment::sim_world::SimWorld;
 use run::experiment::world::{Observed, World};
 use run::experiment::{
-    Admission, Audience, Carrying, Discovered, Experiment, ExperimentError, Place,
+    Admission, Audience, Carrying, Discovered, Experiment, ExperimentError, Place, SimEngine,
 };
 use scenario::{Change, Scenario};
 use sim::world::Counts;
@@ -137,7 +137,12 @@ fn run(scenario: &Scenario) -> Measured {
     };
     let mut listener = Listener::default();
     experiment
-        .run_in(Box::new(world), Place::Sim, &config, &mut listener)
+        .run_in(
+            Box::new(world),
+            Place::Sim(SimEngine::Tables),
+            &config,
+            &mut listener,
+        )
         .expect("virtual time does not break down");
     Measured {
         admitted: listener.admitted,

@@ -98,9 +98,9 @@ struct Run {
     /// Where to run it; without this, in `lab` if this machine allows it.
     #[arg(long, value_enum)]
     world: Option<WorldName>,
-    /// How switches of the lab carry frames.
+    /// How switches carry frames; `tables` and `compiled` are for `--world sim`.
     #[arg(long, value_enum, default_value = "auto")]
-    engine: LabEngine,
+    engine: RunEngine,
     /// What Taktos switches are taken to be: `measured` on this machine, the first time
     /// in some twenty seconds; `committed`, as the scenario says; or a profile that is built
     /// in, or a file ending in .toml [default: measured in the lab where the kernel
@@ -186,10 +186,11 @@ enum WorldName {
     Lab,
 }
 
-/// How switches of the lab carry frames.
+/// How switches carry frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum LabEngine {
-    /// The kernel where it can, packet sockets elsewhere.
+enum RunEngine {
+    /// In the lab, the kernel where it can, packet sockets elsewhere; in virtual time,
+    /// the tables.
     Auto,
     /// The kernel, by a program on each port.
     Kernel,
@@ -197,6 +198,11 @@ enum LabEngine {
     Xdp,
     /// Packet sockets, and a loop that spins.
     Packet,
+    /// In virtual time, the tables of the switch's core.
+    Tables,
+    /// In virtual time, the compiled form of the tables, which the kernel walks in the
+    /// lab.
+    Compiled,
 }
 
 /// Does what the command line says and returns the exit code for it.

@@ -6,10 +6,11 @@ mod virtual_run;
 use calculus::admission::Spare;
 use measure::report::text::Details;
 use measure::report::{Extent, Report, RunVerdict};
+use run::experiment::SimEngine;
 use scenario::{MachineShare, Scenario};
 use units::{Delay, Duration};
 
-use virtual_run::{carry_out, carry_out_with, scenario, text_of};
+use virtual_run::{carry_out, carry_out_by, carry_out_with, scenario, text_of};
 
 #[test]
 fn the_same_seed_gives_the_same_report_to_the_byte() {
@@ -19,6 +20,36 @@ fn the_same_seed_gives_the_same_report_to_the_byte() {
     assert_eq!(
         first.document(Details::Few, Extent::Worst).to_page(),
         second.document(Details::Few, Extent::Worst).to_page()
+    );
+}
+
+/// What the kernel walks in the lab does what the core does: nothing of the report says
+/// which of them looked frames up.
+#[test]
+fn the_compiled_form_of_the_tables_gives_the_same_report_as_the_tables() {
+    let scenario = shortened(7);
+
+    let [tables, compiled] = [SimEngine::Tables, SimEngine::Compiled]
+        .map(|engine| carry_out_by(engine, &scenario, Spare::default()));
+
+    assert_eq!(tables.verdict(), RunVerdict::Held);
+    assert_eq!(
+        tables.to_json(Extent::All),
+        compiled.to_json(Extent::All)
+    );
+}
+
+/// The same with levels: signals, monitors and shadow entries.
+#[test]
+fn the_compiled_form_changes_levels_as_the_tables_do() {
+    let scenario = scenario("modes.toml", MODES);
+
+    let [tables, compiled] = [SimEngine::Tables, SimEngine::Compiled]
+        .map(|engine| carry_out_by(engine, &scenario, Spare::default()));
+
+    assert_eq!(
+        tables.to_json(Extent::All),
+        compiled.to_json(Extent::All)
     );
 }
 
@@ -248,13 +279,17 @@ fn a_report_says_for_how_much_slower_switches_it_would_hold() {
 
 /// Runs the default scenario, with its cut in the middle of a shorter run.
 fn run(seed: u64) -> Report {
+    carry_out(&shortened(seed))
+}
+
+fn shortened(seed: u64) -> Scenario {
     let mut scenario = substation();
     scenario.seed = seed;
     scenario.duration = Duration::from_secs(1);
     for (event, at) in scenario.events.iter_mut().zip([300, 600]) {
         event.at = Duration::from_ms(at);
     }
-    carry_out(&scenario)
+    scenario
 }
 
 fn substation() -> Scenario {

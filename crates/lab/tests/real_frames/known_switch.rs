@@ -394,6 +394,7 @@ impl Device {
                 }
                 Output::Send { bytes, .. } => self.out.extend_from_slice(bytes),
                 Output::Close { .. } => self.agent = None,
+                Output::Count => {}
             }
         }
     }

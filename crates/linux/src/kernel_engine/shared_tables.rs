@@ -3,7 +3,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{Ordering, fence};
 
 use switch::compiled::layout::{Region, busy};
 use switch::compiled::{Memory, Sizes, Words};
@@ -98,10 +98,39 @@ impl SharedTables {
 
 /// The words of one array, which stays as long as anybody uses it.
 #[derive(Debug)]
-struct SharedWords(Arc<MappedArray>);
+pub struct SharedWords(pub Arc<MappedArray>);
 
 impl Words for SharedWords {
-    fn words(&self) -> &[AtomicU64] {
-        self.0.words()
+    fn count(&self) -> usize {
+        self.0.words().len()
+    }
+
+    fn get(&self, at: usize) -> u64 {
+        self.0.words()[at].load(Ordering::Acquire)
+    }
+
+    fn set(&self, at: usize, value: u64) {
+        self.0.words()[at].store(value, Ordering::Release);
+    }
+
+    fn replace(&self, at: usize, before: u64, after: u64) -> bool {
+        let word = &self.0.words()[at];
+        let replaced = word.compare_exchange(before, after, Ordering::AcqRel, Ordering::Relaxed);
+        replaced.is_ok()
+    }
+
+    fn lock(&self, at: usize) {
+        // A walk holds it for less than a microsecond and is not interrupted.
+        while !self.replace(at, 0, 1) {
+            std::hint::spin_loop();
+        }
+    }
+
+    fn unlock(&self, at: usize) {
+        self.set(at, 0);
+    }
+
+    fn fence(&self) {
+        fence(Ordering::SeqCst);
     }
 }

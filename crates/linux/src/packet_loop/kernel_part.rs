@@ -197,18 +197,6 @@ impl AsFd for KernelPart {
     }
 }
 
-/// Tells whether these bytes of a connection may hold a request for statistics, or
-/// the beginning of one: headers begin with the version and the type, and others may
-/// look like it.
-pub(super) fn may_ask_for_statistics(bytes: &[u8]) -> bool {
-    /// Versions 1.3 and 1.0 (OF13 clause 7.1, OF10 section 5.1).
-    const HEADERS: [[u8; 2]; 2] = [[4, 18], [1, 16]];
-    HEADERS.iter().any(|header| {
-        let whole = bytes.windows(2).any(|two| two == header);
-        whole || bytes.last() == Some(&header[0])
-    })
-}
-
 /// Shows the program the tables as they are, if they have changed.
 #[inline]
 pub(super) fn publish(switch: &mut Switch) {
@@ -233,21 +221,5 @@ fn carried(port: &Port) -> Option<Carried> {
     match port {
         Port::Kernel(port) => port.hung().map(Hung::carried),
         Port::Packet(_) | Port::Xdp(_) => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_request_for_statistics_is_noticed_wherever_it_begins() {
-        assert!(may_ask_for_statistics(&[
-            4, 2, 0, 8, 0, 0, 0, 1, 4, 18, 0, 24
-        ]));
-        assert!(may_ask_for_statistics(&[1, 16, 0, 12]));
-        assert!(may_ask_for_statistics(&[4, 2, 0, 8, 0, 0, 0, 1, 4]));
-        assert!(!may_ask_for_statistics(&[4, 2, 0, 8, 0, 0, 0, 7]));
-        assert!(!may_ask_for_statistics(&[]));
     }
 }

@@ -7,7 +7,7 @@ use switch::{CloseReason, Config, ConnectionId, Input, Output, Peer, Stay, Switc
 use units::{Duration, Instant};
 use wire::openflow::PortNumber;
 
-use super::kernel_part::{KernelPart, may_ask_for_statistics, publish};
+use super::kernel_part::{KernelPart, publish};
 use super::plug::{Handing, Leaving, Plug};
 use crate::channel::{Channel, Found, Unsent};
 use crate::clock::{self, WallClock, WallTime};
@@ -34,7 +34,8 @@ const LONGEST_BATCH: usize = 32;
 const LONGEST_BATCH_PACED: usize = 4;
 /// How many frames are handed to the kernel together at most.
 const MOST_LEAVING: usize = 64;
-/// How often the kernel is asked what it counted: 20 us a port, whoever asks.
+/// How often the kernel is asked what it counted: 20 us a port, whoever asks. Who asks
+/// more often hears what was so a moment ago.
 const TALLIES_INTERVAL: Duration = Duration::from_ms(10);
 /// How long a connection that is over may take to take what was said last.
 const PARTING: Duration = Duration::from_secs(2);
@@ -368,9 +369,6 @@ impl Station {
             match line.channel.read(room) {
                 Found::Bytes(count) => {
                     let bytes = &room[..count];
-                    if may_ask_for_statistics(bytes) {
-                        self.tell_tallies();
-                    }
                     self.input(clock::now(), Input::Received { connection, bytes });
                 }
                 Found::Nothing => {}
@@ -378,28 +376,6 @@ impl Station {
                     line.phase = Phase::Broken;
                     self.restless = true;
                 }
-            }
-        }
-    }
-
-    /// Tells the core what queues did that are not its own, and which frames ports could
-    /// not receive: it may be asked. Who asks often hears what was so a moment ago.
-    fn tell_tallies(&mut self) {
-        let now = clock::now();
-        let Some(switch) = &mut self.switch else {
-            return;
-        };
-        if now.saturating_since(self.tallied) < TALLIES_INTERVAL {
-            return;
-        }
-        self.tallied = now;
-        for plug in &mut self.plugs {
-            let port = plug.number;
-            if let Some(frames) = plug.unreceived() {
-                switch.handle(now, Input::Unreceived { port, frames });
-            }
-            if let Some(tallies) = &plug.read_queues() {
-                switch.handle(now, Input::Queues { port, tallies });
             }
         }
     }
@@ -507,6 +483,11 @@ impl Station {
                         }
                     }
                 }
+                Output::Count if now.saturating_since(self.tallied) < TALLIES_INTERVAL => {}
+                Output::Count => {
+                    self.tallied = now;
+                    tell_tallies(&mut self.plugs, switch, now);
+                }
             }
         }
         if handing == Handing::Together {
@@ -528,6 +509,20 @@ impl Station {
     fn note_departure(&mut self) {
         let departures = self.plugs.iter().map(Plug::departs);
         self.departs = departures.min().unwrap_or(Instant::FAR_FUTURE);
+    }
+}
+
+/// Tells the core what queues did that are not its own, and which frames ports could
+/// not receive.
+fn tell_tallies(plugs: &mut [Plug], switch: &mut Switch, now: Instant) {
+    for plug in plugs {
+        let port = plug.number;
+        if let Some(frames) = plug.unreceived() {
+            switch.handle(now, Input::Unreceived { port, frames });
+        }
+        if let Some(tallies) = &plug.read_queues() {
+            switch.handle(now, Input::Queues { port, tallies });
+        }
     }
 }
 

@@ -19,10 +19,10 @@ use linux::bpf::program::Program;
 use linux::bpf::record_ring::RecordRing;
 use linux::bpf::test_run::Context;
 use linux::hold::Hold;
-use linux::kernel_engine::Handed;
+use linux::kernel_engine::{Handed, SharedWords};
 use linux::sender::{ClassId, Queued, Sender};
 use switch::compiled::layout::{Region, handed, settings, total};
-use switch::compiled::{Carried, Memory, Overflow, Sizes, Words};
+use switch::compiled::{Carried, Memory, Overflow, Sizes};
 use switch::modes::Violation;
 use switch::{Input, Switch};
 use units::Instant;
@@ -78,16 +78,6 @@ pub struct Kernel {
     pub handed: u64,
     /// How often the core was told of something without a frame.
     pub rung: u64,
-}
-
-/// One region, shared with the switch of one case.
-#[derive(Debug)]
-struct Shared(Arc<MappedArray>);
-
-impl Words for Shared {
-    fn words(&self) -> &[AtomicU64] {
-        self.0.words()
-    }
 }
 
 impl Kernel {
@@ -224,7 +214,7 @@ impl Engine for Kernel {
         }
         let sizes = Sizes::new(&config(setup), setup.room, PROCESSORS);
         let memory = Memory::new(sizes, |region| {
-            Box::new(Shared(Arc::clone(&self.regions[&region])))
+            Box::new(SharedWords(Arc::clone(&self.regions[&region])))
         });
         switch.compile_into(memory, Overflow::ToCore);
         for port in 1..=setup.ports {

@@ -185,6 +185,7 @@ impl<'a, E: Engine + ?Sized> Subject<'a, E> {
                 Output::Close { connection, .. } => {
                     happened.told.push((connection.0, b"closed".to_vec()));
                 }
+                Output::Count => {}
             }
         }
     }

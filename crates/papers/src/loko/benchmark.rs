@@ -4,7 +4,7 @@
 //! The paper prints few of these figures; the others it shows in plots.
 
 use calculus::loko::SwitchModel;
-use calculus::loko::processing_time::Setting;
+use calculus::loko::processing_time::{self, Action, MatchFields, Setting, UsedEntry};
 use measure::method::control_plane::messages::{Point, simple, with_table};
 use measure::method::control_plane::{barrier_time, measure_point};
 use measure::method::data_plane::capacity::{
@@ -330,7 +330,8 @@ fn fig12_cases(effort: Effort) -> Vec<(TableSetting, u16)> {
     cases.into_iter().step_by(step).collect()
 }
 
-fn throughputs(table: &TableSetting, size: u16) -> Option<(BitRate, BitRate)> {
+/// Returns the throughput that is searched, and the one that is computed.
+pub(super) fn throughputs(table: &TableSetting, size: u16) -> Option<(BitRate, BitRate)> {
     let (_, time) = times_of(table, &[size]).pop()?;
     let computed = computed_behind_link(u64::from(size), time, CABLE)?;
     let mut tester = zodiac_fx();
@@ -350,12 +351,9 @@ pub fn buffer(_: Settings, progress: &mut Progress) -> Outcome {
             1_516 => row.printed("3"),
             _ => row,
         };
-        let mut tester = zodiac_fx();
-        let filled = fill(&mut tester, &TableSetting::five_tuples(128));
-        let held = filled.and_then(|()| held_at_first_loss(&mut tester, *size, CABLE));
-        match held {
-            Ok(Some(held)) => row.ours(real(held)).note(by_model(*size)),
-            Ok(None) | Err(_) => row.note("no burst lost a frame"),
+        match held(*size) {
+            Some(held) => row.ours(real(held)).note(by_model(*size)),
+            None => row.note("no burst lost a frame"),
         }
     });
     Outcome {
@@ -363,6 +361,13 @@ pub fn buffer(_: Settings, progress: &mut Progress) -> Outcome {
         remarks: vec![EMULATED.to_owned()],
         ..Outcome::default()
     }
+}
+
+/// Returns how many frames of a size it holds when it first loses one.
+pub(super) fn held(size: u16) -> Option<u64> {
+    let mut tester = zodiac_fx();
+    fill(&mut tester, &TableSetting::five_tuples(128)).ok()?;
+    held_at_first_loss(&mut tester, size, CABLE).ok()?
 }
 
 fn by_model(size: u16) -> String {
@@ -373,7 +378,7 @@ fn by_model(size: u16) -> String {
 }
 
 /// Returns the longest time of each size that came out.
-fn times_of(table: &TableSetting, sizes: &[u16]) -> Vec<(u16, Duration)> {
+pub(super) fn times_of(table: &TableSetting, sizes: &[u16]) -> Vec<(u16, Duration)> {
     let mut tester = zodiac_fx();
     let mut pace = Pace::of(&tester, 1);
     let Ok(passages) = passages::measure(&mut tester, table, sizes, &mut pace) else {
@@ -385,6 +390,43 @@ fn times_of(table: &TableSetting, sizes: &[u16]) -> Vec<(u16, Duration)> {
         .collect()
 }
 
+/// Returns how long it works on a message, or nothing if that cannot be told.
+pub(super) fn message_time(point: &Point) -> Option<Duration> {
+    let mut tester = zodiac_fx();
+    let barrier = barrier_time(&mut tester, SAMPLES).ok()?;
+    let times = measure_point(&mut tester, point, SAMPLES, barrier).ok()?;
+    times.times.max()
+}
+
+/// Returns the table of a setting whose times are computed.
+///
+/// # Panics
+///
+/// If it is not one of LOKO Table 1.
+pub(super) fn table_of(setting: &Setting) -> TableSetting {
+    let mut fields = MatchFields::OF_TABLE_1.iter();
+    let fields = fields.find_map(|(name, fields)| (*fields == setting.fields).then_some(*name));
+    let mut actions = Action::OF_TABLE_1.iter();
+    let action = actions.find_map(|(name, action)| (*action == setting.action).then_some(*name));
+    let (fields, action) = fields.zip(action).expect("it is one of LOKO Table 1");
+    TableSetting {
+        count: u16::try_from(setting.entries).expect("at most 128"),
+        fields: fields.parse().expect("both have the names of the table"),
+        rewrite: action.parse().expect("both have the names of the table"),
+        used: match setting.used {
+            UsedEntry::First => Used::First,
+            UsedEntry::Last => Used::Last,
+        },
+        priorities: match setting.priorities {
+            processing_time::Priorities::Increasing => Priorities::Increasing,
+            processing_time::Priorities::Decreasing => Priorities::Decreasing,
+        },
+    }
+}
+
 fn zodiac_fx() -> VirtualTester {
     VirtualTester::new(SmallSwitch::zodiac_fx(), wire::openflow10::VERSION)
 }
+
+#[cfg(test)]
+mod tests;

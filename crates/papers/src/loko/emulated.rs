@@ -2,7 +2,6 @@
 //!
 //! | module | does |
 //! |---|---|
-//! | [`benchmark`] | measures one switch from outside |
 //! | [`recovery`] | holds what was measured against what was put in and printed |
 //! | [`shaped_host`] | sends random bursts through a token bucket |
 //! | [`two_switches`] | runs two switches with four hosts once |
@@ -10,7 +9,6 @@
 //! | [`figures`] | LOKO Figs. 17 to 19 |
 //! | [`deployments`] | LOKO Figs. 3 and 15 |
 
-pub mod benchmark;
 pub mod deployments;
 pub mod experiment;
 pub mod figures;

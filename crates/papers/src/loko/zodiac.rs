@@ -6,13 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::loko::emulated::benchmark::Bench;
+use super::benchmark::{table_of, times_of};
 use crate::loko::emulated::recovery::recover;
 use calculus::loko::processing_time::{Action, MatchFields, Priorities, Setting, UsedEntry};
 use calculus::loko::{Fraction, SwitchModel};
 use measure::document::picture::{BoxChart, BoxSummary, Column, for_plot};
+use measure::method::table_setting::SIZES;
 use measure::reproduction::{Picture, Printed, Row};
-use sim::zodiac_fx::Profile;
 use units::{DataSize, Duration};
 
 use super::super::amounts::{kb_of_1024, mbps, ms, real};
@@ -84,13 +84,15 @@ fn tables() -> Vec<Setting> {
 
 /// Measures frames of every size of LOKO Table 1 with one table.
 fn measure_table(table: &Setting) -> Vec<Measured> {
-    let mut bench = Bench::with_table(Profile::ZODIAC_FX, table);
-    let sizes = Setting::FRAME_BYTES.map(DataSize::from_bytes);
-    let measure = |frame| Measured {
-        setting: Setting { frame, ..*table },
-        time: bench.processing_time(frame),
-    };
-    sizes.map(measure).into()
+    let times: BTreeMap<_, _> = times_of(&table_of(table), &SIZES).into_iter().collect();
+    let measured = SIZES.map(|bytes| Measured {
+        setting: Setting {
+            frame: DataSize::from_bytes(bytes.into()),
+            ..*table
+        },
+        time: times.get(&bytes).copied(),
+    });
+    measured.into()
 }
 
 /// Returns how many of the processing times are those that were put in.
@@ -132,7 +134,9 @@ fn printed() -> impl Iterator<Item = Row> {
 /// LOKO Table 2.
 fn allocation() -> Vec<Row> {
     let setting = Setting::worst_five_tuple(17, FRAME);
-    let time = Bench::with_table(Profile::ZODIAC_FX, &setting).processing_time(FRAME);
+    let bytes = u16::try_from(FRAME.bytes_up()).expect("a frame is short");
+    let time = times_of(&table_of(&setting), &[bytes]).pop();
+    let time = time.map(|(_, time)| time);
     let model = time.map(|time| SwitchModel::zodiac_fx(FRAME, time.into()));
     let full_rate = model.and_then(|model| model.allocate(Fraction::FULL_RATE));
     let row = |what: &str, unit, printed| {

@@ -366,6 +366,7 @@ impl<S: Store> Emulation<S> {
                 switch::Output::Close { reason, .. } => {
                     panic!("switch {city} closes its connection: {reason:?}")
                 }
+                switch::Output::Count => {}
             }
         }
     }

@@ -87,7 +87,7 @@ fn wanted(scenario: &Scenario) -> Vec<LinkIndex> {
 
 fn heading(scenario: &Scenario, place: Place) -> Heading {
     let world = match place {
-        Place::Sim => "sim",
+        Place::Sim(_) => "sim",
         Place::Lab(_) => "lab",
     };
     Heading {

@@ -24,19 +24,12 @@ use units::{DataSize, Duration, Instant};
 use wire::ethernet::MacAddress;
 use wire::openflow::PortNumber;
 
-use super::plan::{port_address, switch_config};
+use super::plan::{compiled_entries, port_address, switch_config};
 use super::world::{Observed, World};
 use super::{ExperimentError, capture};
 
-/// How many entries a flow may have in one switch: with its answers and guards, on its way and
-/// on two others, while it changes from one to the next.
-const ENTRIES_PER_FLOW: usize = 12;
-/// Room for what the controller itself wants.
-const OTHER_ENTRIES: usize = 256;
 /// What one packet of a message carries.
 const PACKET_BYTES: u64 = 1_460;
-/// The most entries of all switches together, some 900 bytes each.
-const MOST_ENTRIES: usize = 4 << 20;
 
 #[derive(Debug)]
 pub struct LabWorld {
@@ -81,7 +74,7 @@ impl LabWorld {
             store,
             stall_threshold,
             forwarding,
-            entries: entries(scenario),
+            entries: compiled_entries(scenario),
         })?;
         let begun = lab.now();
         Ok(Self {
@@ -357,13 +350,6 @@ fn machine() -> BTreeMap<String, String> {
         ),
         ("load".to_owned(), read("/proc/loadavg")),
     ])
-}
-
-/// Returns for how many entries each switch needs memory in the kernel: some for
-/// every flow and its alternatives, and those of the controller itself.
-fn entries(scenario: &Scenario) -> usize {
-    let most = MOST_ENTRIES / scenario.switches.len().max(1);
-    (ENTRIES_PER_FLOW * scenario.flows.len() + OTHER_ENTRIES).min(most)
 }
 
 /// Returns what is to be built, and the cables that wait for hosts which move.

@@ -79,7 +79,7 @@ pub fn report(facts: &Facts<'_>) -> Report {
         scenario: scenario.name.clone(),
         title: scenario.title.clone(),
         world: match facts.place {
-            Place::Sim => "sim".to_owned(),
+            Place::Sim(_) => "sim".to_owned(),
             Place::Lab(_) => "lab".to_owned(),
         },
         seed: scenario.seed,
@@ -126,7 +126,7 @@ fn judge(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<(FlowReport, Option
     } = facts;
     let overloaded = facts.carrying == Carrying::Part;
     let bound = match facts.place {
-        Place::Sim => Bound::Certain,
+        Place::Sim(_) => Bound::Certain,
         Place::Lab(_) => Bound::OfProfile,
     };
     let spells = spells(scenario, &run.said);
@@ -490,7 +490,7 @@ fn assumptions(scenario: &Scenario, place: Place) -> Vec<String> {
              time is taken off, and the frame is set apart if it would have been in time."
                 .to_owned(),
         ),
-        Place::Sim => assumptions.push(
+        Place::Sim(_) => assumptions.push(
             "A simulated processor takes exactly the time of its profile, for every frame."
                 .to_owned(),
         ),

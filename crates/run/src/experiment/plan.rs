@@ -21,6 +21,14 @@ use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::{DatapathId, PortNumber};
 
+/// How many entries a flow may have in one switch: with its answers and guards, on its way and
+/// on two others, while it changes from one to the next.
+const ENTRIES_PER_FLOW: usize = 12;
+/// Room for what the controller itself wants.
+const OTHER_ENTRIES: usize = 256;
+/// The most entries of all switches together, some 900 bytes each.
+const MOST_ENTRIES: usize = 4 << 20;
+
 /// The largest frame on the wire: 1500 bytes, header, tag, check sequence,
 /// preamble, delimiter and gap.
 pub const LARGEST_FRAME: DataSize = DataSize::from_bytes(1542);
@@ -543,4 +551,11 @@ pub fn port_address(datapath: u64, port: u32) -> MacAddress {
     let [.., a, b, c] = datapath.to_be_bytes();
     let [.., d, e] = port.to_be_bytes();
     MacAddress([0x02, a, b, c, d, e])
+}
+
+/// Returns for how many entries the compiled form of each switch needs memory: some for
+/// every flow and its alternatives, and those of the controller itself.
+pub fn compiled_entries(scenario: &Scenario) -> usize {
+    let most = MOST_ENTRIES / scenario.switches.len().max(1);
+    (ENTRIES_PER_FLOW * scenario.flows.len() + OTHER_ENTRIES).min(most)
 }

@@ -10,9 +10,9 @@ use sim::parts::{End, Fault, FaultAt, LinkPart, Parts, Processing, SwitchPart};
 use units::{Duration, Instant};
 use wire::openflow::PortNumber;
 
-use super::plan::switch_config;
+use super::plan::{compiled_entries, switch_config};
 use super::world::{Observed, World};
-use super::{ExperimentError, capture};
+use super::{ExperimentError, SimEngine, capture};
 
 /// How long a simulated switch takes to notice that a port has lost its
 /// carrier: what polling it every millisecond gives at worst.
@@ -31,6 +31,12 @@ impl SimWorld {
     /// Builds the network of the scenario, under this controller.
     #[must_use]
     pub fn new(scenario: &Scenario, controller: Config) -> Self {
+        Self::with_engine(scenario, controller, SimEngine::Tables)
+    }
+
+    /// The same, with switches that look frames up by an engine.
+    #[must_use]
+    pub fn with_engine(scenario: &Scenario, controller: Config, engine: SimEngine) -> Self {
         let switches = (0..scenario.switches.len()).map(|index| {
             let profile = scenario.profile_of(SwitchIndex(index));
             SwitchPart {
@@ -56,8 +62,14 @@ impl SimWorld {
             control_delay: scenario.control.channel_delay.round_up(),
             carrier_detection: CARRIER_DETECTION,
         };
+        let engine = match engine {
+            SimEngine::Tables => sim::Engine::Tables,
+            SimEngine::Compiled => sim::Engine::Compiled {
+                entries: compiled_entries(scenario),
+            },
+        };
         Self {
-            world: sim::World::new(parts),
+            world: sim::World::with_engine(parts, engine),
             changes: Vec::new(),
         }
     }

@@ -12,14 +12,9 @@ use arguments::Arguments;
 use side_by_side::side_by_side;
 use sim::modes::ordeal::Ordeal;
 use sim::modes::promise::Promise;
-use sim::modes::run::{Outcome, run};
-use sim::modes::station::Flaw;
+use sim::modes::run::{Flaw, run};
 use sim::modes::tally::{PromiseTally, Tally, TrialTally};
 use sim::modes::trial::Trial;
-use sim::modes::whole;
-
-/// Who goes through ordeals, and how they are led.
-type Way = (&'static str, fn(&Ordeal) -> Outcome);
 
 /// No more networks with findings are printed than these.
 const PRINTED_MAX: usize = 20;
@@ -46,31 +41,23 @@ fn main() -> ExitCode {
 
 /// Looks whether all end in one mode. Returns whether they did.
 fn agreements(arguments: &Arguments) -> bool {
-    let mut all_agree = true;
-    let ways: [Way; 2] = [
-        ("the agreement alone", |ordeal| run(ordeal, Flaw::None)),
-        ("whole switches", whole::run),
-    ];
-    for (what, lead) in ways {
-        let work = |seed, tally: &mut Tally| {
-            let ordeal = Ordeal::draw(seed);
-            tally.count(&ordeal, &lead(&ordeal));
-        };
-        let tallies = side_by_side(&arguments.seeds(), arguments.threads, work);
-        let tally = tallies.into_iter().fold(Tally::default(), |mut all, one| {
-            all.merge(one);
-            all
-        });
-        for (seed, findings) in tally.findings().take(PRINTED_MAX) {
-            for finding in findings {
-                eprintln!("{what}, seed {seed}: {finding}");
-            }
-            eprintln!("    replay it: cargo xtask modes --seed {seed}");
+    let work = |seed, tally: &mut Tally| {
+        let ordeal = Ordeal::draw(seed);
+        tally.count(&ordeal, &run(&ordeal, Flaw::None));
+    };
+    let tallies = side_by_side(&arguments.seeds(), arguments.threads, work);
+    let tally = tallies.into_iter().fold(Tally::default(), |mut all, one| {
+        all.merge(one);
+        all
+    });
+    for (seed, findings) in tally.findings().take(PRINTED_MAX) {
+        for finding in findings {
+            eprintln!("seed {seed}: {finding}");
         }
-        println!("{what}: {tally}\n");
-        all_agree &= tally.findings().next().is_none();
+        eprintln!("    replay it: cargo xtask modes --seed {seed}");
     }
-    all_agree
+    println!("{tally}\n");
+    tally.findings().next().is_none()
 }
 
 /// Looks whether messages are in time. Returns whether they were.

@@ -18,7 +18,7 @@ use wire::openflow::{
     PortNumber, QueueId, Sequence, TableId, TransactionId,
 };
 
-use super::station::KEY;
+use super::forged::KEY;
 
 /// What the experiments have: usual, and everything for what matters most.
 pub const LEVELS: [Level; 2] = [Level::LOWEST, high()];

@@ -1,21 +1,25 @@
 //! What hosts and taps send that looks like a signal.
 
-use wire::mode_signal::{Kind, ModeSignal};
+use wire::ethernet::MacAddress;
+use wire::mode_signal::{Kind, Level, Mode, ModeSignal};
 use wire::openflow::PortNumber;
 
 use super::ordeal::Forgery;
+use super::run::Flaw;
 use super::site::datapath;
-use super::station::{KEY, far_ahead, frame_of};
 use super::topology::{HOST_PORT, Topology};
 use crate::World;
 use crate::parts::Node;
 use crate::servers::random::Random;
 
+/// What all switches of a network sign with.
+pub(super) const KEY: [u8; 16] = *b"the network's \x01\x02";
+
 /// Sends what looks like a signal to a switch, as its host or over a cable that is tapped.
 pub(super) fn forged(
     world: &mut World,
     (topology, switch): (&Topology, usize),
-    forgery: Forgery,
+    (forgery, flaw): (Forgery, Flaw),
     random: &mut Random,
 ) {
     let trunks: Vec<_> = topology.trunks(switch).collect();
@@ -30,7 +34,11 @@ pub(super) fn forged(
         sender: datapath(neighbour),
         port: far.port,
     };
-    let (mut bytes, mut port) = (frame_of(&signal, [7; 16]), near);
+    let key = match flaw {
+        Flaw::None | Flaw::Silent => [7; 16],
+        Flaw::KeyIsKnown => KEY,
+    };
+    let (mut bytes, mut port) = (frame_of(&signal, key), near);
     match forgery {
         Forgery::OtherKey => {}
         Forgery::NoTag => {
@@ -50,4 +58,18 @@ pub(super) fn forged(
         }
     }
     world.inject(switch, port, &bytes);
+}
+
+fn frame_of(signal: &ModeSignal, key: [u8; 16]) -> Vec<u8> {
+    let mut frame = Vec::new();
+    signal.emit_frame(MacAddress([2, 0, 0, 0, 0, 1]), key, &mut frame);
+    frame
+}
+
+/// Returns a mode that no network gets to.
+pub(super) const fn far_ahead() -> Mode {
+    Mode {
+        era: 1_000_000,
+        level: Level::HIGHEST,
+    }
 }

@@ -1,25 +1,55 @@
-//! Leads a network through an ordeal and notes what must never be seen.
+//! Leads whole switches through an ordeal: those that ship, told by OpenFlow how they
+//! take part, between cables that lose, repeat and delay their signals.
+//!
+//! What is seen is what switches tell their controller: the modes that they enter and
+//! the levels that they serve.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-use units::{Duration, Instant};
-use wire::mode_signal::{Level, Mode, ModeSignal};
-use wire::openflow::{DatapathId, PortNumber};
+use units::{BitRate, Delay, Duration, Instant};
+use wire::ethernet::EtherType;
+use wire::mode_signal::{Level, Mode};
+use wire::openflow::taktos::{
+    LevelSet, ModeCommand, ModeConfig, ModeEvent, ModeEventKind, ModeFailed, ModeFlags, ModeKey,
+    ModeMessage, ModeSet, Trunk,
+};
+use wire::openflow::{
+    Action, Actions, Fields, FlowMod, Hello, Instruction, Instructions, MatchField, Message,
+    PortNumber, Sequence, TableId, TransactionId,
+};
 
 use super::finding::Finding;
+use super::forged::{KEY, far_ahead, forged};
 use super::ordeal::{Forgery, Incident, Ordeal};
-use super::station::{Flaw, KEY, Station, far_ahead, frame_of};
+use super::site::{datapath, switch_config};
 use super::topology::HOST_PORT;
 use super::whims::SignalWhims;
-use crate::calendar::Calendar;
-use crate::frames::{FrameId, Frames};
-use crate::parts::{End, Node};
+use crate::World;
+use crate::conversation::{Conversation, Heard};
+use crate::parts::{End, Fault, FaultAt, LinkPart, Node, Parts, Processing, SwitchPart};
 use crate::servers::random::Random;
 
-/// How many signals a host has overheard that it may send again.
-const OVERHEARD_MAX: usize = 64;
-/// No more findings of one ordeal are kept.
+const RATE: BitRate = BitRate::from_mbps(1_000);
+const PROPAGATION: Delay = Delay::from_ns(500);
+const CONTROL_DELAY: Duration = Duration::from_us(50);
+const CARRIER_DETECTION: Duration = Duration::from_us(100);
+/// A switch that starts anew is connected, told how it takes part, and hears of its
+/// links: what that adds to the time that all may take, and a few signals at a port to
+/// each hop.
+const JOINING: Duration = Duration::from_ms(1);
+const AT_PORTS: Duration = Duration::from_us(30);
+const TRANSACTION: TransactionId = TransactionId(0x4D0D_E001);
 const FINDINGS_MAX: usize = 10;
+
+/// What is wrong with a network, so that the check can be seen to notice it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Flaw {
+    /// Nothing.
+    #[default]
+    None,
+    /// Those who forge signals know the key.
+    KeyIsKnown,
+    /// What switches hold is not repeated.
+    Silent,
+}
 
 /// What came of an ordeal.
 #[derive(Clone, Debug)]
@@ -38,12 +68,16 @@ pub struct Outcome {
     pub findings: Vec<Finding>,
 }
 
-/// Leads the network of an ordeal through it.
+/// Leads the switches of an ordeal through it.
 #[must_use]
 pub fn run(ordeal: &Ordeal, flaw: Flaw) -> Outcome {
     let mut run = Run::new(ordeal, flaw);
-    let allowed = ordeal.agreed_within();
-    let end = ordeal.ends() + allowed;
+    let allowed = run.agreed_within();
+    for (at, incident) in &ordeal.incidents {
+        run.until(run.begins + (*at - Instant::ZERO));
+        run.incident(*incident);
+    }
+    let end = run.world.now() + allowed;
     run.until(end);
     run.judge();
     // Nothing may change any more: look for a while whether it does.
@@ -52,51 +86,19 @@ pub fn run(ordeal: &Ordeal, flaw: Flaw) -> Outcome {
     run.outcome(allowed)
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Event {
-    Arrival {
-        cable: usize,
-        end: usize,
-        breaks: u32,
-        frame: FrameId,
-    },
-    FromHost {
-        switch: usize,
-        port: PortNumber,
-        frame: FrameId,
-    },
-    Beat {
-        switch: usize,
-        restarts: u32,
-    },
-    Incident {
-        index: usize,
-    },
-}
-
-#[derive(Clone, Debug)]
-struct Wire {
-    cut: bool,
-    breaks: u32,
-    whims: SignalWhims,
-}
-
-#[derive(Debug)]
 struct Run<'a> {
     ordeal: &'a Ordeal,
     flaw: Flaw,
-    now: Instant,
-    calendar: Calendar<Event>,
-    frames: Frames,
+    world: World,
+    /// When all switches had been told how they take part.
+    begins: Instant,
     random: Random,
-    stations: Vec<Option<Station>>,
-    restarts: Vec<u32>,
-    wires: Vec<Wire>,
-    /// The modes that switches have begun.
-    begun: BTreeSet<Mode>,
-    overheard: VecDeque<ModeSignal>,
-    /// By switch, the last demand of each level.
-    demands: BTreeMap<(usize, Level), Instant>,
+    conversation: Conversation,
+    crashed: Vec<bool>,
+    cut: Vec<bool>,
+    modes: Vec<Mode>,
+    /// By switch and level, when it was last demanded.
+    demands: Vec<(usize, Level, Instant)>,
     changed: Instant,
     entered: u64,
     refused_signals: u64,
@@ -107,343 +109,193 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(ordeal: &'a Ordeal, flaw: Flaw) -> Self {
         let switches = ordeal.topology.switches;
+        let mut world = World::new(parts(ordeal));
+        for cable in 0..ordeal.topology.cables.len() {
+            world.disturb(cable, SignalWhims::new(&ordeal.noise, cable, ordeal.seed));
+        }
         let mut run = Self {
             ordeal,
             flaw,
-            now: Instant::ZERO,
-            calendar: Calendar::default(),
-            frames: Frames::default(),
+            world,
+            begins: Instant::ZERO + JOINING,
             random: Random::new(!ordeal.seed),
-            stations: (0..switches).map(|_| None).collect(),
-            restarts: vec![0; switches],
-            wires: (0..ordeal.topology.cables.len())
-                .map(|cable| Wire {
-                    cut: false,
-                    breaks: 0,
-                    whims: SignalWhims::new(&ordeal.noise, cable, ordeal.seed),
-                })
-                .collect(),
-            begun: BTreeSet::from([Mode::default()]),
-            overheard: VecDeque::new(),
-            demands: BTreeMap::new(),
+            conversation: Conversation::new(switches),
+            crashed: vec![false; switches],
+            cut: vec![false; ordeal.topology.cables.len()],
+            modes: vec![Mode::default(); switches],
+            demands: Vec::new(),
             changed: Instant::ZERO,
             entered: 0,
             refused_signals: 0,
             refused_ways_back: 0,
             findings: Vec::new(),
         };
-        for switch in 0..switches {
-            run.start(switch);
-        }
-        for (index, (at, _)) in ordeal.incidents.iter().enumerate() {
-            run.calendar.schedule(*at, Event::Incident { index });
-        }
+        run.until(run.begins);
         run
     }
 
+    /// The time of the ordeal, with what real ports and connections add.
+    fn agreed_within(&self) -> Duration {
+        let heard = self.ordeal.heard_at_the_end();
+        let hops = self.ordeal.topology.diameter(&heard) * 2;
+        self.ordeal.agreed_within() + AT_PORTS * hops + JOINING
+    }
+
     fn until(&mut self, end: Instant) {
-        while let Some((now, event)) = self.calendar.next(end) {
-            self.now = self.now.max(now);
-            self.happen(event);
+        while self.world.now() < end {
+            let greeting = |switch| greeting(self.ordeal, self.flaw, switch);
+            let heard = self.conversation.hear(&mut self.world, end, greeting);
+            for Heard { switch, bytes, .. } in heard {
+                self.listen(switch, &bytes);
+            }
         }
     }
 
-    fn happen(&mut self, event: Event) {
-        match event {
-            Event::Arrival {
-                cable,
-                end,
-                breaks,
-                frame,
-            } => {
-                let wire = &self.wires[cable];
-                let End { node, port } = self.ordeal.topology.cables[cable][end];
-                match node {
-                    Node::Switch(switch) if !wire.cut && wire.breaks == breaks => {
-                        self.arrive(switch, port, frame);
-                    }
-                    Node::Switch(_) | Node::Host(_) => self.frames.release(frame),
-                }
-            }
-            Event::FromHost {
-                switch,
-                port,
-                frame,
-            } => self.arrive(switch, port, frame),
-            Event::Beat { switch, restarts } => {
-                if self.restarts[switch] == restarts {
-                    self.tell(switch, |station, now| station.wake(now));
-                    self.plan_beat(switch);
-                }
-            }
-            Event::Incident { index } => self.incident(self.ordeal.incidents[index].1),
+    fn listen(&mut self, switch: usize, bytes: &[u8]) {
+        match Message::parse(bytes) {
+            Ok((_, Message::Mode(ModeMessage::Event(event)))) => self.note(switch, &event),
+            Ok((_, Message::Error(error))) => match ModeFailed::of(error.kind) {
+                Some(ModeFailed::NotQuiet | ModeFailed::NotLower) => self.refused_ways_back += 1,
+                Some(_) | None => panic!("switch {switch} refuses: {error:?}"),
+            },
+            Ok(_) | Err(_) => {}
         }
     }
 
-    fn arrive(&mut self, switch: usize, port: PortNumber, frame: FrameId) {
-        let bytes = self.frames.bytes(frame).to_vec();
-        self.frames.release(frame);
-        self.tell(switch, |station, now| station.receive(now, port, &bytes));
+    /// Takes down what a switch says of the mode.
+    fn note(&mut self, switch: usize, event: &ModeEvent) {
+        let at = event.changed;
+        match event.kind {
+            ModeEventKind::Entered => {
+                self.entered += 1;
+                self.modes[switch] = event.mode;
+                self.changed = self.changed.max(at);
+                let level = event.served;
+                if self.ordeal.incomplete.contains(&(switch, level)) {
+                    self.find(Finding::ServesIncomplete { switch, level, at });
+                }
+                if event.mode.era >= far_ahead().era {
+                    let mode = event.mode;
+                    self.find(Finding::FromNowhere { switch, mode, at });
+                }
+            }
+            ModeEventKind::SignalsRefused(_) => self.refused_signals += event.count,
+            ModeEventKind::Violation(_) | ModeEventKind::Incomplete => {}
+        }
     }
 
     fn incident(&mut self, incident: Incident) {
         match incident {
             Incident::Violation { switch, level } => {
-                if self.stations[switch].is_some() {
-                    self.demands.insert((switch, level), self.now);
+                if self.set(switch, ModeCommand::Demand, level) {
+                    let at = self.world.now() + CONTROL_DELAY;
+                    self.demands.push((switch, level, at));
                 }
-                self.begin(switch, |station, now| station.demand(now, level));
             }
             Incident::Lower { switch, level } => {
-                self.begin(switch, |station, now| station.lower(now, level));
+                self.set(switch, ModeCommand::Lower, level);
             }
             Incident::Force { switch, level } => {
-                self.demands.retain(|(at, _), _| *at != switch);
-                self.begin(switch, |station, _| station.force(level));
-            }
-            Incident::Crash { switch } => self.crash(switch),
-            Incident::Restart { switch } => {
-                if self.stations[switch].is_none() {
-                    self.start(switch);
+                if self.set(switch, ModeCommand::Force, level) {
+                    self.demands.retain(|(at, _, _)| *at != switch);
                 }
             }
-            Incident::Cut { cable } => {
-                let wire = &mut self.wires[cable];
-                wire.breaks += u32::from(!wire.cut);
-                wire.cut = true;
+            Incident::Crash { switch } => {
+                self.crashed[switch] = true;
+                self.conversation.forget(switch);
+                self.modes[switch] = Mode::default();
+                self.demands.retain(|(at, _, _)| *at != switch);
+                self.fault(Fault::Crash { switch });
             }
-            Incident::Heal { cable } => self.wires[cable].cut = false,
+            Incident::Restart { switch } => self.restart(switch),
+            Incident::Cut { cable } => {
+                self.cut[cable] = true;
+                self.fault(Fault::Cut { link: cable });
+            }
+            Incident::Heal { cable } => {
+                self.cut[cable] = false;
+                self.fault(Fault::Heal { link: cable });
+            }
             Incident::Forge { switch, forgery } => self.forge(switch, forgery),
         }
     }
 
-    fn crash(&mut self, switch: usize) {
-        if let Some(station) = self.stations[switch].take() {
-            self.count(&station);
+    /// Tells a switch that takes part another level. Returns whether there is one.
+    fn set(&mut self, switch: usize, command: ModeCommand, level: Level) -> bool {
+        let is_greeted = self.conversation.is_greeted(switch);
+        if is_greeted {
+            let mut out = Vec::new();
+            let set = ModeSet { command, level };
+            ModeMessage::Set(set).emit(TRANSACTION, &mut out);
+            self.world.tell(self.world.now(), switch, &out);
         }
-        self.restarts[switch] += 1;
-        self.demands.retain(|(at, _), _| *at != switch);
+        is_greeted
     }
 
-    fn start(&mut self, switch: usize) {
-        let ordeal = self.ordeal;
-        let neighbours = ordeal.topology.trunks(switch);
-        let neighbours = neighbours.map(|(port, far, _)| (port, (datapath_of(far.node), far.port)));
-        let times = (ordeal.hold, ordeal.heartbeat);
-        let own = datapath(switch);
-        let mut station = Station::new(self.now, own, neighbours.collect(), times, self.flaw);
-        for level in Level::all().take(usize::from(ordeal.levels)) {
-            station.set_complete(level, !ordeal.incomplete.contains(&(switch, level)));
-        }
-        self.stations[switch] = Some(station);
-        self.changed = self.now;
-        self.plan_beat(switch);
-    }
-
-    fn plan_beat(&mut self, switch: usize) {
-        if let Some(station) = &self.stations[switch] {
-            let restarts = self.restarts[switch];
-            let event = Event::Beat { switch, restarts };
-            self.calendar.schedule(station.deadline(), event);
-        }
-    }
-
-    /// Lets a station do something that may begin a mode.
-    fn begin(&mut self, switch: usize, act: impl FnOnce(&mut Station, Instant)) {
-        let Some(station) = &mut self.stations[switch] else {
+    fn restart(&mut self, switch: usize) {
+        if !std::mem::take(&mut self.crashed[switch]) {
             return;
-        };
-        act(station, self.now);
-        self.begun.insert(station.agreement().mode());
-        self.changed = self.now;
-        self.entered += 1;
-        self.settle(switch);
-    }
-
-    /// Lets a station do something that may take over a mode, or raise the level of one.
-    fn tell(&mut self, switch: usize, act: impl FnOnce(&mut Station, Instant)) {
-        let Some(station) = &mut self.stations[switch] else {
-            return;
-        };
-        let before = station.agreement().mode();
-        act(station, self.now);
-        let agreement = station.agreement();
-        let mode = agreement.mode();
-        if mode != before {
-            self.changed = self.now;
-            self.entered += 1;
-            let raised = agreement.origin() == datapath(switch)
-                && self.begun.iter().any(|begun| begun.era == mode.era);
-            if !raised && !self.begun.contains(&mode) {
-                let at = self.now;
-                self.note(Finding::FromNowhere { switch, mode, at });
-            }
-            self.begun.insert(mode);
         }
-        self.settle(switch);
-    }
-
-    /// Looks at what a station serves, and sends what it has to say.
-    fn settle(&mut self, switch: usize) {
-        let Some(station) = &mut self.stations[switch] else {
-            return;
-        };
-        let level = station.agreement().serves();
-        let outgoing = station.take_outgoing();
-        if self.ordeal.incomplete.contains(&(switch, level)) {
-            let at = self.now;
-            self.note(Finding::ServesIncomplete { switch, level, at });
-        }
-        let ordeal = self.ordeal;
-        for out in outgoing {
-            let mut trunks = ordeal.topology.trunks(switch);
-            if let Some((_, far, cable)) = trunks.find(|(port, _, _)| *port == out.port) {
-                let ends = ordeal.topology.cables[cable];
-                let end = usize::from(ends[1] == far);
-                self.send(cable, end, &out.signal);
+        self.changed = self.world.now();
+        self.fault(Fault::Restart { switch });
+        // Starting mends the cables of a switch; those that were cut stay so.
+        let cables: Vec<usize> = self.ordeal.topology.trunks(switch).map(|it| it.2).collect();
+        for link in cables {
+            if self.cut[link] {
+                self.fault(Fault::Cut { link });
             }
         }
     }
 
-    /// Puts a signal on a cable, towards one of its ends.
-    fn send(&mut self, cable: usize, end: usize, signal: &ModeSignal) {
-        if self.overheard.len() == OVERHEARD_MAX {
-            self.overheard.pop_front();
-        }
-        self.overheard.push_back(*signal);
-        let wire = &mut self.wires[cable];
-        if wire.cut {
-            return;
-        }
-        for late in wire.whims.next(end).into_iter().flatten() {
-            self.carry(cable, end, (signal, late));
-        }
+    fn fault(&mut self, fault: Fault) {
+        let at = self.world.now();
+        self.world.plan(&[FaultAt { at, fault }]);
+        self.until(at);
+        self.world.run_until(at);
     }
 
-    fn carry(&mut self, cable: usize, end: usize, (signal, late): (&ModeSignal, Duration)) {
-        let Some(frame) = self.frames.keep(&frame_of(signal, KEY)) else {
-            return;
-        };
-        let breaks = self.wires[cable].breaks;
-        let event = Event::Arrival {
-            cable,
-            end,
-            breaks,
-            frame,
-        };
-        let at = self.now + self.ordeal.travel + late;
-        self.calendar.schedule(at, event);
-    }
-
+    /// Sends what looks like a signal, as a host or over a cable that is tapped.
     fn forge(&mut self, switch: usize, forgery: Forgery) {
-        let recorded = match self.overheard.len() {
-            0 => None,
-            heard => Some(self.overheard[self.random.index(heard)]),
-        };
-        let mut signal = recorded.unwrap_or(ModeSignal {
-            kind: wire::mode_signal::Kind::Signal,
-            mode: far_ahead(),
-            origin: datapath(switch),
-            sender: datapath(switch),
-            port: HOST_PORT,
-        });
-        let mut bytes = frame_of(&signal, KEY);
-        let mut port = HOST_PORT;
-        match forgery {
-            Forgery::OtherKey | Forgery::NoTag | Forgery::Truncated => {
-                // A cable may be tapped: it need not be a port of hosts.
-                if self.random.in_percent(50) {
-                    let tapped = self.ordeal.topology.trunks(switch).next();
-                    let (near, far, _) = tapped.expect("every switch has a neighbour");
-                    port = near;
-                    signal.sender = datapath_of(far.node);
-                    signal.port = far.port;
-                }
-                signal.mode = far_ahead();
-                bytes = self.falsify(&signal, forgery);
-            }
-            Forgery::Recorded => {}
-            Forgery::Elsewhere => {
-                let trunks: Vec<_> = self.ordeal.topology.trunks(switch).collect();
-                let (near, far, _) = trunks[self.random.index(trunks.len())];
-                let from_there = datapath_of(far.node) == signal.sender && far.port == signal.port;
-                if !from_there {
-                    port = near;
-                }
-            }
-        }
-        if let Some(frame) = self.frames.keep(&bytes) {
-            let event = Event::FromHost {
-                switch,
-                port,
-                frame,
-            };
-            self.calendar.schedule(self.now, event);
-        }
-    }
-
-    /// Makes the bytes of a signal without the key.
-    fn falsify(&mut self, signal: &ModeSignal, forgery: Forgery) -> Vec<u8> {
-        let mut bytes = frame_of(signal, [7; 16]);
-        match forgery {
-            Forgery::NoTag => {
-                let length = bytes.len();
-                bytes[length - 8..].fill(0);
-            }
-            Forgery::Truncated => bytes.truncate(self.random.index(bytes.len())),
-            Forgery::OtherKey | Forgery::Recorded | Forgery::Elsewhere => {}
-        }
-        bytes
+        forged(
+            &mut self.world,
+            (&self.ordeal.topology, switch),
+            (forgery, self.flaw),
+            &mut self.random,
+        );
     }
 
     /// Looks whether those who are connected agree.
     fn judge(&mut self) {
-        let modes: Vec<Mode> = self
-            .stations
-            .iter()
-            .map(|station| station.as_ref().map_or_else(Mode::default, mode_of))
-            .collect();
         let heard = self.ordeal.heard_at_the_end();
         let groups = self.ordeal.topology.groups(&heard);
+        let modes = self.modes.clone();
         if (0..modes.len()).any(|at| modes[at] != modes[groups[at]]) {
-            let within = self.ordeal.agreed_within();
-            self.note(Finding::NotAgreed {
-                modes: modes.clone(),
-                within,
-            });
+            let within = self.agreed_within();
+            self.find(Finding::NotAgreed { modes, within });
         }
-        let held = self.demands.iter().filter_map(|((switch, level), at)| {
-            let mode = modes[*switch];
-            let lost = self.now < *at + self.ordeal.hold && mode.level < *level;
-            lost.then_some(Finding::DemandLost {
-                switch: *switch,
-                level: *level,
-                mode,
-            })
-        });
-        for finding in held.collect::<Vec<_>>() {
-            self.note(finding);
+        let now = self.world.now();
+        for (switch, level, at) in self.demands.clone() {
+            let mode = self.modes[switch];
+            if now < at + self.ordeal.hold && mode.level < level {
+                self.find(Finding::DemandLost {
+                    switch,
+                    level,
+                    mode,
+                });
+            }
         }
     }
 
-    fn note(&mut self, finding: Finding) {
+    fn find(&mut self, finding: Finding) {
         if self.findings.len() < FINDINGS_MAX {
             self.findings.push(finding);
         }
     }
 
-    fn count(&mut self, station: &Station) {
-        let counts = station.counts();
-        self.refused_signals += counts.forged + counts.replayed;
-        self.refused_ways_back += counts.refused;
-    }
-
-    fn outcome(mut self, agreed_within: Duration) -> Outcome {
-        for station in std::mem::take(&mut self.stations).into_iter().flatten() {
-            self.count(&station);
-        }
+    fn outcome(self, agreed_within: Duration) -> Outcome {
+        let last = self.begins + (self.ordeal.ends() - Instant::ZERO);
         Outcome {
-            agreed_after: self.changed.saturating_since(self.ordeal.ends()),
+            agreed_after: self.changed.saturating_since(last),
             agreed_within,
             entered: self.entered,
             refused_signals: self.refused_signals,
@@ -453,17 +305,85 @@ impl<'a> Run<'a> {
     }
 }
 
-fn mode_of(station: &Station) -> Mode {
-    station.agreement().mode()
-}
-
-fn datapath(switch: usize) -> DatapathId {
-    DatapathId(switch as u64 + 1)
-}
-
-fn datapath_of(node: Node) -> DatapathId {
-    match node {
-        Node::Switch(switch) => datapath(switch),
-        Node::Host(host) => panic!("host {host} is at no cable between switches"),
+fn parts(ordeal: &Ordeal) -> Parts {
+    let topology = &ordeal.topology;
+    let latency = Delay::from_ns(ordeal.travel.as_ns());
+    let switches = (0..topology.switches).map(|switch| {
+        let trunks = topology.trunks(switch).map(|(port, _, _)| port);
+        let ports = trunks.chain([HOST_PORT]).collect();
+        SwitchPart {
+            config: switch_config(switch, ports, RATE, 64),
+            processing: Processing {
+                latency,
+                per_frame: Delay::from_ns(100),
+                capacity: 1_024,
+            },
+            emulation: None,
+        }
+    });
+    let link = |ends| LinkPart {
+        ends,
+        propagation: PROPAGATION,
+        loss_ppm: 0,
+    };
+    let trunks = topology.cables.iter().map(|ends| link(*ends));
+    let hosts = (0..topology.switches).map(|host| {
+        let end = |node, port| End { node, port };
+        link([
+            end(Node::Host(host), PortNumber(1)),
+            end(Node::Switch(host), HOST_PORT),
+        ])
+    });
+    Parts {
+        seed: ordeal.seed,
+        switches: switches.collect(),
+        hosts: vec![RATE; topology.switches],
+        links: trunks.chain(hosts).collect(),
+        controller: None,
+        control_delay: CONTROL_DELAY,
+        carrier_detection: CARRIER_DETECTION,
     }
+}
+
+/// Returns what a switch is told when it is connected.
+fn greeting(ordeal: &Ordeal, flaw: Flaw, switch: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    Hello::OURS.emit(TRANSACTION, &mut out);
+    let actions = [Action::ModeArrange];
+    let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
+    let signals = [MatchField::EthType(EtherType::MODE_SIGNAL)];
+    let entry = FlowMod {
+        priority: 1,
+        matching: Fields::of(&signals),
+        instructions: Instructions::of(&instructions),
+        ..FlowMod::add(TableId(0))
+    };
+    entry.emit(TRANSACTION, &mut out);
+    let complete = Level::all().take(usize::from(ordeal.levels));
+    let complete = complete.filter(|level| !ordeal.incomplete.contains(&(switch, *level)));
+    let trunks = ordeal.topology.trunks(switch);
+    let trunks: Vec<Trunk> = trunks
+        .filter_map(|(port, far, _)| match far.node {
+            Node::Switch(neighbour) => Some(Trunk {
+                port,
+                far_port: far.port,
+                far_switch: datapath(neighbour),
+            }),
+            Node::Host(_) => None,
+        })
+        .collect();
+    let config = ModeConfig {
+        hold: Some(ordeal.hold),
+        heart_beat: match flaw {
+            Flaw::None | Flaw::KeyIsKnown => Some(ordeal.heartbeat),
+            Flaw::Silent => None,
+        },
+        key: ModeKey(KEY),
+        complete: complete.collect::<LevelSet>(),
+        default: Level::LOWEST,
+        flags: ModeFlags::NONE,
+        trunks: Sequence::of(&trunks),
+    };
+    ModeMessage::Config(config).emit(TRANSACTION, &mut out);
+    out
 }

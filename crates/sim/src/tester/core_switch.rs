@@ -251,7 +251,7 @@ impl CoreSwitch {
                         messages.push((at, message.to_vec()))
                     });
                 }
-                Output::Close { .. } => {}
+                Output::Close { .. } | Output::Count => {}
             }
         }
         for (at, message) in messages {

@@ -90,14 +90,9 @@ impl World {
     /// Lets a frame arrive at a port of a switch, as if whoever is at its other end had
     /// sent it.
     pub fn inject(&mut self, switch: usize, port: PortNumber, bytes: &[u8]) {
-        let arrived = self.now;
-        if let Some(core) = &mut self.switches[switch].core {
-            let frame = switch::Input::Frame {
-                port,
-                bytes,
-                arrived,
-            };
-            core.handle(self.now, frame);
+        let node = &mut self.switches[switch];
+        if let Some(core) = &mut node.core {
+            core.handle(self.now, node.engine.input(port, bytes, self.now));
         }
         self.drain_switch(switch);
     }

@@ -88,6 +88,29 @@ fn the_other_device_of_the_paper_has_its_throughput() {
     assert!(rate.as_bps().abs_diff(printed) * 100 < printed, "{rate}");
 }
 
+/// LOKO Fig. 6a: the checks that the paper turns off.
+#[test]
+fn port_checks_delay_a_message_every_1500_ms() {
+    let profile = Profile {
+        port_checks: Some(Duration::from_ms(1)),
+        ..Profile::ZODIAC_FX
+    };
+    let mut switch = ZodiacFx::new(profile, DatapathId(1));
+    let mut reply_time = |at: Instant| {
+        let barrier = bytes_of(Message::BarrierRequest);
+        switch.handle(at, Input::Control(barrier));
+        switch.handle(at + Duration::from_ms(200), Input::Timeout);
+        let reply = switch.poll().expect("a barrier is answered");
+        reply.begins.saturating_since(at)
+    };
+
+    let during = reply_time(Instant::ZERO + Duration::from_us(1_500_200));
+    let after = reply_time(Instant::ZERO + Duration::from_us(1_800_200));
+
+    assert_eq!(after, Duration::from_us(92));
+    assert!(during > after + Duration::from_us(700), "{during}");
+}
+
 proptest! {
     /// What goes in comes out, is lost where the switch counts it, or is still
     /// in it; and the same inputs give the same outputs.

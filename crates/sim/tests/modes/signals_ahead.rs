@@ -101,7 +101,7 @@ fn drain(switch: &mut Switch, left: &mut Vec<(u32, ModeSignal)>) {
                 left.push((port.0, signal));
                 switch.left(stay, departs);
             }
-            Output::Send { .. } | Output::Close { .. } => {}
+            Output::Send { .. } | Output::Close { .. } | Output::Count => {}
         }
     }
 }

@@ -211,6 +211,7 @@ impl Table {
                     sent.push((connection.0, bytes.to_vec()));
                 }
                 switch::Output::Close { connection, reason } => panic!("{connection:?} {reason:?}"),
+                switch::Output::Count => {}
             }
         }
         for (connection, bytes) in sent {

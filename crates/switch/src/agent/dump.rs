@@ -5,9 +5,9 @@ use units::Instant;
 
 use super::engine_dump::EngineDump;
 use super::group_statistics::GroupDump;
-use super::inspection::{LossesDump, ResidenceDump};
+use super::inspection::{LossesDump, ResidenceDump, TallyDump};
 use super::session::Session;
-use super::statistics::EntryDump;
+use super::statistics::{EntryDump, PortDump, QueueDump};
 use super::table_features::TableDump;
 use crate::pipeline::Pipeline;
 
@@ -16,6 +16,10 @@ use crate::pipeline::Pipeline;
 pub(super) enum Dump {
     Entries(Box<EntryDump>),
     Groups(GroupDump),
+    Ports(PortDump),
+    Queues(QueueDump),
+    /// It tells what the switch as a whole did.
+    Tally(TallyDump),
     /// It lists what tables can do.
     Tables(TableDump),
     /// It lists how long frames stayed.
@@ -37,6 +41,9 @@ impl Dump {
         match self {
             Self::Entries(dump) => dump.send_part(now, pipeline, session).map(Self::Entries),
             Self::Groups(dump) => dump.send_part(now, pipeline, session).map(Self::Groups),
+            Self::Ports(dump) => dump.send(now, pipeline, session),
+            Self::Queues(dump) => dump.send(now, pipeline, session),
+            Self::Tally(dump) => dump.send(pipeline, session),
             Self::Tables(dump) => dump.send_part(pipeline, session).map(Self::Tables),
             Self::Residence(dump) => dump.send_part(pipeline, session).map(Self::Residence),
             Self::Losses(dump) => dump.send_part(pipeline, session).map(Self::Losses),

@@ -38,6 +38,14 @@ pub(super) struct LossesDump {
     cursor: Cursor,
 }
 
+/// An answer about the switch as a whole.
+#[derive(Debug)]
+pub(super) struct TallyDump {
+    transaction: TransactionId,
+    bad_messages: u64,
+    bad_connections: u64,
+}
+
 impl Agent {
     pub(super) fn inspect(
         &mut self,
@@ -48,7 +56,11 @@ impl Agent {
         asked: &Experimenter<'_>,
     ) -> Result<(), ErrorKind> {
         let question = Question::of(asked).ok_or_else(|| unknown(asked))?;
-        let tally = self.tally(pipeline);
+        let tally = TallyDump {
+            transaction,
+            bad_messages: self.bad_messages,
+            bad_connections: self.bad_connections,
+        };
         let Some(session) = self.sessions.get_mut(&id) else {
             return Ok(());
         };
@@ -67,7 +79,10 @@ impl Agent {
                     cursor: Cursor::new(TableId::ALL),
                 }));
             }
-            Question::Tally => send(session, transaction, Part::Last, &Answer::Tally(tally)),
+            Question::Tally => {
+                session.dump = Some(Dump::Tally(tally));
+                self.asks_world = true;
+            }
             Question::Engine => {
                 session.dump = Some(Dump::Engine(EngineDump::new(transaction)));
             }
@@ -80,12 +95,15 @@ impl Agent {
         }
         Ok(())
     }
+}
 
-    fn tally(&self, pipeline: &Pipeline) -> SwitchTally {
+impl TallyDump {
+    /// Sends the answer, of which nothing is left then.
+    pub(super) fn send(self, pipeline: &Pipeline, session: &mut Session) -> Option<Dump> {
         let egress = &pipeline.egress;
         let count = |count: usize| u64::try_from(count).expect("64 bits suffice");
         let counters = pipeline.counters();
-        SwitchTally {
+        let tally = SwitchTally {
             frames: counters.frames,
             refused: counters.refused,
             oversized: counters.oversized,
@@ -103,7 +121,9 @@ impl Agent {
             bad_connections: self.bad_connections,
             waiting: count(egress.waiting()),
             free_buffers: count(egress.pool.free()),
-        }
+        };
+        send(session, self.transaction, Part::Last, &Answer::Tally(tally));
+        None
     }
 }
 

@@ -127,6 +127,8 @@ pub(crate) struct Agent {
     refused: Vec<ConnectionId>,
     /// Whether a connection may have something to send.
     unsent: bool,
+    /// Whether somebody asks for what the world has counted.
+    asks_world: bool,
     message: Vec<u8>,
     pub(crate) bad_messages: u64,
     pub(crate) bad_connections: u64,
@@ -148,6 +150,8 @@ pub(crate) enum Demand {
     /// Send what was put into the buffer.
     Send(ConnectionId),
     Close(ConnectionId, CloseReason),
+    /// Say what only the world has counted.
+    Count,
 }
 
 impl Agent {
@@ -169,6 +173,7 @@ impl Agent {
             served: ConnectionId(0),
             refused: Vec::new(),
             unsent: false,
+            asks_world: false,
             message: Vec::new(),
             bad_messages: 0,
             bad_connections: 0,
@@ -269,6 +274,9 @@ impl Agent {
     pub(crate) fn poll(&mut self, bytes: &mut Vec<u8>) -> Option<Demand> {
         if !self.unsent {
             return None;
+        }
+        if std::mem::take(&mut self.asks_world) {
+            return Some(Demand::Count);
         }
         if let Some(id) = self.refused.pop() {
             self.bad_connections += 1;

@@ -39,6 +39,14 @@ pub(super) struct EntryDump {
     cursor: Cursor,
 }
 
+/// An answer about ports, which all fit.
+#[derive(Debug)]
+pub(super) struct PortDump(TransactionId, PortNumber);
+
+/// An answer about queues, which all fit.
+#[derive(Debug)]
+pub(super) struct QueueDump(TransactionId, PortNumber, QueueId);
+
 impl Agent {
     pub(super) fn multipart(
         &mut self,
@@ -65,15 +73,14 @@ impl Agent {
             }
             RequestBody::Table => self.list(id, transaction, &tables(pipeline), ReplyBody::Table),
             RequestBody::PortStatistics(port) => {
-                let ports = ports(pipeline, port);
-                let ports = ports.ok_or(ErrorKind::BadRequest(BadRequest::BadPort))?;
-                let told = ports.map(|port| port_statistics(now, pipeline, port));
-                let ports: Vec<_> = told.collect();
-                self.list(id, transaction, &ports, ReplyBody::PortStatistics);
+                if ports(pipeline, port).is_none() {
+                    return Err(ErrorKind::BadRequest(BadRequest::BadPort));
+                }
+                self.ask_world(id, Dump::Ports(PortDump(transaction, port)));
             }
             RequestBody::Queue { port, queue } => {
-                let queues = queues(now, pipeline, port, queue)?;
-                self.list(id, transaction, &queues, ReplyBody::Queue);
+                queues(now, pipeline, port, queue)?;
+                self.ask_world(id, Dump::Queues(QueueDump(transaction, port, queue)));
             }
             RequestBody::PortDescription => {
                 let ports: Vec<_> = pipeline.egress.ports.iter().map(describe).collect();
@@ -110,6 +117,14 @@ impl Agent {
         Ok(())
     }
 
+    /// Answers by what the world has counted until then.
+    fn ask_world(&mut self, id: ConnectionId, dump: Dump) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.dump = Some(dump);
+            self.asks_world = true;
+        }
+    }
+
     fn describe(&mut self, id: ConnectionId, transaction: TransactionId) {
         let (hardware, name) = (self.hardware.clone(), self.datapath_id.to_string());
         let body = ReplyBody::Description(description(&hardware, &name));
@@ -127,6 +142,39 @@ impl Agent {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.send_list(transaction, items, body);
         }
+    }
+}
+
+impl PortDump {
+    /// Sends the answer, of which nothing is left then.
+    pub(super) fn send(
+        self,
+        now: Instant,
+        pipeline: &Pipeline,
+        session: &mut Session,
+    ) -> Option<Dump> {
+        let Self(transaction, port) = self;
+        let ports = ports(pipeline, port).into_iter().flatten();
+        let ports: Vec<_> = ports
+            .map(|port| port_statistics(now, pipeline, port))
+            .collect();
+        session.send_list(transaction, &ports, ReplyBody::PortStatistics);
+        None
+    }
+}
+
+impl QueueDump {
+    /// Sends the answer, of which nothing is left then.
+    pub(super) fn send(
+        self,
+        now: Instant,
+        pipeline: &Pipeline,
+        session: &mut Session,
+    ) -> Option<Dump> {
+        let Self(transaction, port, queue) = self;
+        let queues = queues(now, pipeline, port, queue).unwrap_or_default();
+        session.send_list(transaction, &queues, ReplyBody::Queue);
+        None
     }
 }
 

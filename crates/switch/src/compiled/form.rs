@@ -14,6 +14,7 @@ use super::operations::Places;
 use super::publication::{Carried, Overflow};
 use super::store::Store;
 use super::tables::{Draft, EntryPlaces, TableForm};
+use crate::egress::Egress;
 use crate::flow_table::Rule;
 use crate::group_table::GroupIndex;
 use crate::matching::mac_bits;
@@ -32,6 +33,8 @@ pub(crate) struct Form {
     pub(super) groups: GroupForms,
     pub(super) meters: MeterForms,
     carried: Vec<Option<Carried>>,
+    /// What walks see of the ports.
+    ports_shown: Vec<[u64; 2]>,
     overflow: Overflow,
     /// Whether what entries and groups name may stand elsewhere now.
     moved: bool,
@@ -82,7 +85,7 @@ impl Form {
     /// # Panics
     ///
     /// If the memory was made for less ports or tables.
-    pub(super) fn new(pipeline: &mut Pipeline, memory: Memory, overflow: Overflow) -> Self {
+    pub(super) fn new(pipeline: &mut Pipeline, mut memory: Memory, overflow: Overflow) -> Self {
         let (ports, tables) = (pipeline.egress.ports.len(), pipeline.tables_max());
         let sizes = memory.sizes();
         assert!(
@@ -99,7 +102,7 @@ impl Form {
         pipeline.egress.groups.note_changes();
         pipeline.egress.meters.note_changes();
         let seed = pipeline.tables[0].flows.seed();
-        pipeline.egress.modes.share(SharedModes::of(&memory));
+        pipeline.egress.modes.share(SharedModes::of(&mut memory));
         let form = Self {
             store: Store::new(memory),
             masks: Masks::new(seed),
@@ -107,6 +110,7 @@ impl Form {
             groups: GroupForms::default(),
             meters: MeterForms::default(),
             carried: vec![None; ports],
+            ports_shown: vec![[0; 2]; ports],
             overflow,
             moved: false,
             modes_shown: None,
@@ -172,7 +176,7 @@ impl Form {
         self.write_tables(pipeline, all);
         self.groups
             .write_lives(&pipeline.egress.groups, &self.store);
-        self.write_ports(&pipeline.egress.ports);
+        self.write_ports(&pipeline.egress);
         self.write_modes(&pipeline.egress);
         self.set(settings::TABLES, count(pipeline.tables.len()));
         self.set(settings::FLAGS, flags(pipeline));
@@ -246,22 +250,20 @@ impl Form {
         }
     }
 
-    fn write_ports(&self, ports: &[Port]) {
-        for (at, port) in (0..).zip(ports) {
-            let words = self.port_words(usize::try_from(at).expect("32 bits fit"), port);
-            self.store.set(Region::Ports, at, port::INTERFACE, words[0]);
-            self.store.set(Region::Ports, at, port::NUMBER, words[1]);
-            let address = mac_bits(port.config.mac);
-            self.store.set(Region::Ports, at, port::ADDRESS, address);
+    fn write_ports(&mut self, egress: &Egress) {
+        for (at, port) in (0..).map(PortIndex).zip(&egress.ports) {
+            let shown = self.port_words(at.at(), port);
+            self.ports_shown[at.at()] = shown;
+            let ([interface, number], address) = (shown, mac_bits(port.config.mac));
+            let words = egress.modes.shared().port(at);
+            words.write(port::INTERFACE, &[interface, number, address]);
         }
     }
 
     fn shows_ports(&self, ports: &[Port]) -> bool {
-        (0..).zip(ports).all(|(at, port)| {
-            let words = self.port_words(usize::try_from(at).expect("32 bits fit"), port);
-            self.store.word(Region::Ports, at, port::INTERFACE) == words[0]
-                && self.store.word(Region::Ports, at, port::NUMBER) == words[1]
-        })
+        let shown = self.ports_shown.iter().zip(ports).enumerate();
+        let mut shown = shown.map(|(at, (shown, port))| *shown == self.port_words(at, port));
+        shown.all(|is_shown| is_shown)
     }
 
     fn port_words(&self, at: usize, port: &Port) -> [u64; 2] {

@@ -3,10 +3,8 @@
 //! A group keeps its record for as long as it is there; entries name it by that.
 //! What it is has two versions, so that a change is seen at once.
 
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
-
 use super::layout::{Region, bucket, group, limit};
+use super::memory::Record;
 use super::needs;
 use super::operations::{ActionWords, Places, words_of};
 use super::room::Range;
@@ -218,11 +216,9 @@ impl GroupForm {
             | u64::from(new.buckets.first) << 32;
         let shares = group.config.buckets.last().map_or(0, |it| it.shares_up_to);
         let shares = u64::from(shares) | u64::from(self.tally) << 32;
-        let write = |version: usize, words: &[AtomicU64]| {
-            let words = &words[group::VERSIONS[version]..];
-            words[group::HEAD].store(head, Relaxed);
-            words[group::SHARES].store(shares, Relaxed);
-            words[group::NUMBER].store(u64::from(group.config.id.0), Relaxed);
+        let number = u64::from(group.config.id.0);
+        let write = |version: usize, words: Record<'_>| {
+            words.write(group::VERSIONS[version], &[head, shares, number]);
         };
         store.write_version(Region::Groups, self.record, seen, group::SINCE, write)
     }
@@ -310,7 +306,7 @@ fn write_bucket(
 ) {
     let (first, count) = (first_action + bucket.first, bucket.end - bucket.first);
     let words = store.record(Region::Buckets, record);
-    let set = |at: usize, value: u64| words[at].store(value, Relaxed);
+    let set = |at: usize, value: u64| words.set(at, value);
     set(
         bucket::ACTIONS,
         u64::from(first) | u64::from(count) << 32 | bits << 48,

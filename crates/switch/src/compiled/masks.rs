@@ -4,10 +4,6 @@
 //! are taken, a larger table is made elsewhere, with everything that older walks
 //! may still want, and takes the place of the old one by one word.
 
-use std::slice::Iter;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{Relaxed, Release};
-
 use super::layout::{Region, entry, line, mask};
 use super::room::Range;
 use super::store::Store;
@@ -69,12 +65,10 @@ impl Masks {
         };
         clear(store, lines);
         let words = store.record(Region::Masks, record);
-        for (word, value) in words[mask::WORDS..].iter().zip(key.words()) {
-            word.store(*value, Relaxed);
-        }
-        words[mask::USED].store(used(&key), Relaxed);
-        words[mask::LINES].store(lines_word(lines), Release);
-        words[mask::BEST].store(0, Relaxed);
+        words.write(mask::WORDS, key.words());
+        words.set(mask::USED, used(&key));
+        words.set(mask::LINES, lines_word(lines));
+        words.set(mask::BEST, 0);
         if self.forms.len() <= at(record) {
             self.forms.resize_with(at(record) + 1, || None);
         }
@@ -115,15 +109,13 @@ impl Masks {
         let Some(form) = form else { return };
         let home = self.home(store, form, form.lines, entry);
         for (way, line_record) in home.lines.into_iter().enumerate() {
-            let words = store.record(Region::Lines, line_record);
-            let mut places = places(words);
-            let Some(place) = places.find(|it| it.load(Relaxed) == place_of(home, entry)) else {
+            let Some(place) = find_place(store, line_record, place_of(home, entry)) else {
                 continue;
             };
-            place.store(0, Release);
+            store.set(Region::Lines, line_record, place, 0);
             if way == 1 {
-                let spilled = &store.record(Region::Lines, home.lines[0])[line::SPILLED];
-                spilled.store(spilled.load(Relaxed) - 1, Release);
+                let home = store.record(Region::Lines, home.lines[0]);
+                home.set(line::SPILLED, home.get(line::SPILLED) - 1);
             }
             self.form_mut(record).taken -= 1;
             return;
@@ -135,8 +127,8 @@ impl Masks {
         let form = self.form(record);
         let old = form.lines;
         let mut entries: Vec<_> = (old.first..old.first + old.count)
-            .flat_map(|line| places(store.record(Region::Lines, line)))
-            .filter_map(|place| number(place.load(Relaxed)))
+            .flat_map(|line| places(store, line))
+            .filter_map(number)
             .collect();
         entries.push(entry);
         let least = (entries.len() * 2)
@@ -173,11 +165,11 @@ impl Masks {
     /// Returns where an entry may stand among `lines`.
     #[expect(clippy::cast_possible_truncation, reason = "the halves are wanted")]
     fn home(&self, store: &Store, form: &MaskForm, lines: Range, entry: u32) -> Home {
-        let value = &store.record(Region::Entries, entry)[entry::VALUE..];
+        let value: [u64; WORDS] = store.record(Region::Entries, entry).read(entry::VALUE);
         let mut hash = self.seed;
-        for (word, mask) in value.iter().zip(form.key.words()) {
+        for (word, mask) in value.into_iter().zip(form.key.words()) {
             if *mask != 0 {
-                hash = (hash ^ word.load(Relaxed)).wrapping_mul(MULTIPLIER);
+                hash = (hash ^ word).wrapping_mul(MULTIPLIER);
                 hash ^= hash >> 32;
             }
         }
@@ -216,8 +208,14 @@ fn lines_word(lines: Range) -> u64 {
     u64::from(lines.first) | u64::from(lines.count - 1) << 32
 }
 
-fn places(line: &[AtomicU64]) -> Iter<'_, AtomicU64> {
-    line[line::PLACES..line::PLACES + line::PLACES_COUNT].iter()
+fn places(store: &Store, line: u32) -> [u64; line::PLACES_COUNT] {
+    store.record(Region::Lines, line).read(line::PLACES)
+}
+
+/// Returns where in a line such a word stands.
+fn find_place(store: &Store, line: u32, word: u64) -> Option<usize> {
+    let mut places = places(store, line).into_iter();
+    Some(line::PLACES + places.position(|place| place == word)?)
 }
 
 /// Returns the word of an entry in a line.
@@ -233,24 +231,23 @@ const fn number(place: u64) -> Option<u32> {
 
 fn clear(store: &Store, lines: Range) {
     for line in lines.first..lines.first + lines.count {
-        for word in store.record(Region::Lines, line) {
-            word.store(0, Relaxed);
-        }
+        store
+            .record(Region::Lines, line)
+            .write(0, &[0; Region::Lines.record_words()]);
     }
 }
 
 /// Puts an entry into the first of its lines that has a place.
 fn put(store: &Store, home: Home, entry: u32) -> bool {
     for (way, record) in home.lines.into_iter().enumerate() {
-        let words = store.record(Region::Lines, record);
-        let Some(place) = places(words).find(|place| place.load(Relaxed) == 0) else {
+        let Some(place) = find_place(store, record, 0) else {
             continue;
         };
         if way == 1 {
-            let spilled = &store.record(Region::Lines, home.lines[0])[line::SPILLED];
-            spilled.store(spilled.load(Relaxed) + 1, Release);
+            let home = store.record(Region::Lines, home.lines[0]);
+            home.set(line::SPILLED, home.get(line::SPILLED) + 1);
         }
-        place.store(place_of(home, entry), Release);
+        store.set(Region::Lines, record, place, place_of(home, entry));
         return true;
     }
     false

@@ -5,13 +5,11 @@
 //! judged by walks and some by the core, and all of them take tokens from the same
 //! buckets: those of the records. Whoever judges holds the meter's lock.
 
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-
 use units::Instant;
 use wire::openflow::MeterId;
 
 use super::layout::{Region, band, limit, meter, need};
+use super::memory::Record;
 use super::room::Range;
 use super::store::{Counted, Store};
 use crate::meter_band::{Band, Treatment, Unit};
@@ -48,6 +46,14 @@ struct Written {
 impl MeterForms {
     pub(super) fn record(&self, index: MeterIndex) -> Option<u32> {
         self.form(index).map(|form| form.record)
+    }
+
+    /// Returns the meter that has a record.
+    pub(super) fn of_record(&self, record: u32) -> Option<MeterIndex> {
+        let mut forms = (0..).map(MeterIndex).zip(&self.forms);
+        let has = |form: &MeterForm| form.record == record;
+        let found = forms.find(|(_, form)| form.as_ref().is_some_and(has));
+        found.map(|(index, _)| index)
     }
 
     /// Returns why frames that come to a meter go to the core.
@@ -95,23 +101,21 @@ impl MeterForms {
         let Some((record, written)) = shared else {
             return meter.judge(now, bytes);
         };
-        let lock = &store.record(Region::Meters, record)[meter::LOCK];
-        // A walk holds it for less than a microsecond and is not interrupted.
-        while lock.compare_exchange(0, 1, Acquire, Relaxed).is_err() {
-            std::hint::spin_loop();
-        }
-        for (record, band) in (written.bands.first..).zip(&mut meter.config.bands) {
-            let word = |at| store.word(Region::Bands, record, at);
-            band.go_on_with((word(band::TOKENS), Instant::from_ns(word(band::FILLED))));
-        }
-        let treatment = meter.judge(now, bytes);
-        for (record, band) in (written.bands.first..).zip(&meter.config.bands) {
-            let (tokens, filled) = band.left();
-            store.set(Region::Bands, record, band::TOKENS, tokens);
-            store.set(Region::Bands, record, band::FILLED, filled.as_ns());
-        }
-        lock.store(0, Release);
-        treatment
+        let bands = || (written.bands.first..).map(|band| store.record(Region::Bands, band));
+        store
+            .record(Region::Meters, record)
+            .locked(meter::LOCK, || {
+                for (there, band) in bands().zip(&mut meter.config.bands) {
+                    let [tokens, filled] = there.read(band::TOKENS);
+                    band.go_on_with((tokens, Instant::from_ns(filled)));
+                }
+                let treatment = meter.judge(now, bytes);
+                for (there, band) in bands().zip(&meter.config.bands) {
+                    let (tokens, filled) = band.left();
+                    there.write(band::TOKENS, &[tokens, filled.as_ns()]);
+                }
+                treatment
+            })
     }
 
     pub(super) fn update(&mut self, meters: &mut MeterTable, store: &mut Store) {
@@ -157,8 +161,8 @@ impl MeterForm {
             return None;
         };
         let words = store.record(Region::Meters, record);
-        words[meter::TALLY].store(u64::from(tally), Relaxed);
-        words[meter::LOCK].store(0, Relaxed);
+        words.set(meter::TALLY, u64::from(tally));
+        words.set(meter::LOCK, 0);
         Some(Self {
             added,
             record,
@@ -192,9 +196,7 @@ impl MeterForm {
         };
         new.reason = new.put(meter, store).err();
         let word = new.word(meter.config.unit);
-        let write = |version: usize, words: &[AtomicU64]| {
-            words[meter::VERSIONS[version]].store(word, Relaxed);
-        };
+        let write = |version: usize, words: Record<'_>| words.set(meter::VERSIONS[version], word);
         new.version = store.write_version(Region::Meters, self.record, seen, meter::SINCE, write);
         let reason = new.reason;
         self.written = Some(new);
@@ -250,7 +252,7 @@ fn write_band(store: &Store, record: u32, band: &Band, tally: u32) {
         Treatment::Remark(levels) => 1 | u64::from(levels) << 8,
     };
     let words = store.record(Region::Bands, record);
-    let set = |at: usize, value: u64| words[at].store(value, Relaxed);
+    let set = |at: usize, value: u64| words.set(at, value);
     set(band::WHAT, what | u64::from(band.rate) << 32);
     set(band::BURST, band.burst);
     let (tokens, filled) = band.left();

@@ -1,16 +1,15 @@
 //! Modes and monitors as words.
 
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
-
 use units::Duration;
 use wire::mode_signal::Level;
 use wire::openflow::taktos::ModeFlags;
 
 use super::form::Form;
 use super::layout::{Region, modes, monitor, port};
+use super::memory::Record;
 use crate::egress::Egress;
-use crate::modes::{Contracts, ModeKeeper, MonitorTable, Watch, locked, word_of};
+use crate::modes::{Contracts, ModeKeeper, SharedModes, Watch, word_of};
+use crate::port::PortIndex;
 
 impl Form {
     /// Shows what the switch holds of modes. The pair only ever grows: whoever walks the
@@ -20,75 +19,74 @@ impl Form {
             return;
         }
         self.modes_shown = Some(egress.modes.changes);
-        self.write_agreement(&egress.modes);
-        for (at, it) in (0..).zip(&egress.ports) {
+        let shared = egress.modes.shared();
+        write_agreement(shared, &egress.modes);
+        for (at, it) in (0..).map(PortIndex).zip(&egress.ports) {
             let (switch, far_port) = it.far_end.map_or((0, 0), |end| (end.switch.0, end.port.0));
             let far_port = u64::from(far_port);
-            self.store.set(Region::Ports, at, port::NEIGHBOUR, switch);
-            self.store
-                .set(Region::Ports, at, port::NEIGHBOUR_PORT, far_port);
+            let words = shared.port(at);
+            words.set(port::NEIGHBOUR, switch);
+            words.set(port::NEIGHBOUR_PORT, far_port);
         }
-        self.write_monitors(&egress.modes.monitors);
-    }
-
-    fn write_agreement(&self, held: &ModeKeeper) {
-        let set = |at, value| self.store.set(Region::Modes, 0, at, value);
-        let [low, high] = halves(held.key().0);
-        set(modes::KEY[0], low);
-        set(modes::KEY[1], high);
-        set(modes::OWN, held.own().0);
-        set(modes::HOLD, held.hold().map_or(u64::MAX, Duration::as_ns));
-        set(modes::FLAGS, flags_of(held.flags()));
-        set(modes::SERVES, serves(held));
-        let word = word_of(held.agreement().mode());
-        let mode = &self.store.record(Region::Modes, 0)[modes::MODE];
-        if mode.fetch_max(word, AcqRel) < word {
-            set(modes::ORIGIN, held.agreement().origin().0);
-        }
+        self.write_monitors(shared, &egress.modes);
     }
 
     /// Shows which flows are watched by which contracts, if that has changed: a change of
     /// the mode does not look at monitors. What walks have written of a monitor is theirs
     /// as long as its contracts stay.
-    fn write_monitors(&mut self, monitors: &MonitorTable) {
+    fn write_monitors(&mut self, shared: &SharedModes, held: &ModeKeeper) {
+        let monitors = &held.monitors;
         if self.monitors_shown == Some(monitors.changes()) {
             return;
         }
         self.monitors_shown = Some(monitors.changes());
         let records = self.store.memory().sizes().records(Region::Monitors);
-        for (record, watch) in (0..).zip(monitors.watches().take(records)) {
-            let words = self.store.record(Region::Monitors, record);
+        for (place, watch) in monitors.watches().take(records).enumerate() {
+            let words = shared.monitor_at(place);
             let given = watch.map_or(0, |watch| {
                 let count = watch.contracts().given().len();
                 let count = u64::try_from(count).expect("at most eight");
                 count | u64::from(watch.turn()) << 32
             });
-            if words[monitor::CONTRACTS].load(Relaxed) != given {
+            if words.get(monitor::CONTRACTS) != given {
                 begin_anew(words, given, watch.map(Watch::contracts));
             }
         }
     }
 }
 
+fn write_agreement(shared: &SharedModes, held: &ModeKeeper) {
+    let words = shared.state();
+    let [low, high] = halves(held.key().0);
+    words.set(modes::KEY[0], low);
+    words.set(modes::KEY[1], high);
+    words.set(modes::OWN, held.own().0);
+    words.set(modes::HOLD, held.hold().map_or(u64::MAX, Duration::as_ns));
+    words.set(modes::FLAGS, flags_of(held.flags()));
+    words.set(modes::SERVES, serves(held));
+    if words.raise(modes::MODE, word_of(held.agreement().mode())) {
+        words.set(modes::ORIGIN, held.agreement().origin().0);
+    }
+}
+
 /// Has walks watch by other contracts, or by none.
-fn begin_anew(words: &[AtomicU64], given: u64, contracts: Option<&Contracts>) {
-    locked(words, || {
-        let all = words.iter().skip(monitor::LOCK + 1);
-        all.for_each(|word| word.store(0, Relaxed));
+fn begin_anew(words: Record<'_>, given: u64, contracts: Option<&Contracts>) {
+    words.locked(monitor::LOCK, || {
+        let nothing = [0; Region::Monitors.record_words() - monitor::CURRENT];
+        words.write(monitor::CURRENT, &nothing);
         if let Some(contracts) = contracts {
             write_contracts(words, contracts);
         }
-        words[monitor::CONTRACTS].store(given, Release);
+        words.set(monitor::CONTRACTS, given);
     });
 }
 
-fn write_contracts(words: &[AtomicU64], contracts: &Contracts) {
-    let set = |at: usize, value: u64| words[at].store(value, Relaxed);
-    set(monitor::JITTER, contracts.jitter().as_ns());
+fn write_contracts(words: Record<'_>, contracts: &Contracts) {
+    words.set(monitor::JITTER, contracts.jitter().as_ns());
     for (level, contract) in contracts.given().iter().enumerate() {
         let place = |word| monitor::LEVELS + level * monitor::LEVEL_WORDS + word;
-        set(place(monitor::PERIOD), contract.period.as_ns());
-        set(place(monitor::SIZE), u64::from(contract.size_bytes));
+        words.set(place(monitor::PERIOD), contract.period.as_ns());
+        words.set(place(monitor::SIZE), u64::from(contract.size_bytes));
     }
 }
 

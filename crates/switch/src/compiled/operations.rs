@@ -6,9 +6,11 @@ use super::layout::{limit, operation};
 use crate::action::{Action, FieldValue, Pop, Push, Target, Transport};
 use crate::action_set::place_of;
 use crate::group_table::GroupIndex;
+use crate::meter_table::MeterIndex;
 use crate::packet_key::halves;
 use crate::port::PortIndex;
-use wire::openflow::taktos::{CoreReason as Reason, MonitorId};
+use wire::openflow::GroupId;
+use wire::openflow::taktos::{CoreReason as Reason, MonitorId, QueuedFates};
 
 /// The words of an action: the first ones of its record.
 pub(super) type ActionWords = [u64; 3];
@@ -22,6 +24,15 @@ pub(super) trait Places {
     fn group(&self, group: GroupIndex) -> Option<u32>;
     /// Returns the record of a monitor, or of what may become one.
     fn monitor(&self, monitor: MonitorId) -> Option<u32>;
+}
+
+/// What is meant by what stands in words.
+pub(super) trait Meanings {
+    fn group(&self, id: GroupId) -> Option<GroupIndex>;
+    /// Returns the monitor in a place.
+    fn monitor(&self, place: u32) -> Option<MonitorId>;
+    /// Returns the meter of a record.
+    fn meter(&self, record: u32) -> Option<MeterIndex>;
 }
 
 /// What is to be done, with a number and a value.
@@ -208,5 +219,64 @@ fn set_field(value: FieldValue) -> Result<Operation, Reason> {
         | FieldValue::MplsTc(_)
         | FieldValue::MplsBos(_)
         | FieldValue::PbbIsid(_) => return Err(Reason::Change),
+    })
+}
+
+/// Returns the action that these words are, unless it is a group or none.
+pub(super) fn action_of(words: ActionWords, means: &impl Meanings) -> Option<Action> {
+    let [what, value, _] = words;
+    let [a, b, c, d, _, protocol, _, code] = what.to_be_bytes();
+    let number = u32::from_be_bytes([a, b, c, d]);
+    let port = |number| Some(PortIndex(u16::try_from(number).ok()?));
+    Some(match code {
+        operation::OUTPUT => Action::Output(Target::Port(port(number)?)),
+        operation::OUTPUT_IN_PORT => Action::Output(Target::InPort),
+        operation::OUTPUT_ALL => Action::Output(Target::All),
+        operation::OUTPUT_FLOOD => Action::Output(Target::Flood),
+        operation::SET_QUEUE => Action::SetQueue(u8::try_from(number).ok()?),
+        operation::PUSH_VLAN => Action::Push(Push::Vlan(u16::try_from(number).ok()?)),
+        operation::ENSURE_TAG => Action::EnsureTag,
+        operation::POP_VLAN => Action::Pop(Pop::Vlan),
+        operation::FLOW_MONITOR => Action::FlowMonitor(means.monitor(number)?),
+        operation::MODE_ARRANGE => Action::ModeArrange,
+        operation::QUEUED_FATE => Action::QueuedFate(QueuedFates::from_number(number)?),
+        operation::SET_L4_SRC => {
+            let transport = Transport::of_protocol(protocol)?;
+            Action::SetField(FieldValue::L4Src(transport, u16::try_from(value).ok()?))
+        }
+        operation::SET_L4_DST => {
+            let transport = Transport::of_protocol(protocol)?;
+            Action::SetField(FieldValue::L4Dst(transport, u16::try_from(value).ok()?))
+        }
+        code => Action::SetField(field_of(code, words)?),
+    })
+}
+
+/// Returns the value that a field of layers 2 and 3, or of no header, is set to.
+fn field_of(code: u8, [_, value, low]: ActionWords) -> Option<FieldValue> {
+    let bytes = value.to_be_bytes();
+    let [.., a, b, c, d, e, f] = bytes;
+    let (address, ipv4) = (MacAddress([a, b, c, d, e, f]), [c, d, e, f]);
+    let ipv6 = (u128::from(value) << 64 | u128::from(low)).to_be_bytes();
+    let (long, short) = (u16::from_be_bytes([e, f]), f);
+    Some(match code {
+        operation::SET_ETH_DST => FieldValue::EthDst(address),
+        operation::SET_ETH_SRC => FieldValue::EthSrc(address),
+        operation::SET_VLAN_VID => FieldValue::VlanVid(long),
+        operation::SET_VLAN_PCP => FieldValue::VlanPcp(short),
+        operation::SET_IP_DSCP => FieldValue::IpDscp(short),
+        operation::SET_IP_ECN => FieldValue::IpEcn(short),
+        operation::SET_IPV4_SRC => FieldValue::Ipv4Src(ipv4),
+        operation::SET_IPV4_DST => FieldValue::Ipv4Dst(ipv4),
+        operation::SET_IPV6_SRC => FieldValue::Ipv6Src(ipv6),
+        operation::SET_IPV6_DST => FieldValue::Ipv6Dst(ipv6),
+        operation::SET_IPV6_FLOW_LABEL => FieldValue::Ipv6FlowLabel(u32::from_be_bytes(ipv4)),
+        operation::SET_ARP_OP => FieldValue::ArpOp(long),
+        operation::SET_ARP_SPA => FieldValue::ArpSpa(ipv4),
+        operation::SET_ARP_TPA => FieldValue::ArpTpa(ipv4),
+        operation::SET_ARP_SHA => FieldValue::ArpSha(address),
+        operation::SET_ARP_THA => FieldValue::ArpTha(address),
+        operation::SET_TUNNEL => FieldValue::TunnelId(value),
+        _ => return None,
     })
 }

@@ -56,6 +56,13 @@ impl Switch {
         self.publish();
     }
 
+    /// Returns the memory of the compiled form, if there is one, for those who walk it
+    /// in this process.
+    #[must_use]
+    pub fn memory(&self) -> Option<&Memory> {
+        self.pipeline.form.as_ref().map(|form| form.store.memory())
+    }
+
     /// Says how a port is known to those who walk the tables. What goes to a port
     /// of which nobody said so goes through the core.
     ///

@@ -5,12 +5,9 @@
 //! in two steps: first its place in a hash table is given up, then, when no walk is
 //! under way that may have read the place, its record.
 
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
-
-use super::layout::{NEVER, Region, action, entry, mask, settings, tally};
+use super::layout::{NEVER, Region, action, entry, mask, settings};
 use super::masks::Masks;
-use super::memory::Memory;
+use super::memory::{Memory, Record};
 use super::needs::Needs;
 use super::operations::ActionWords;
 use super::room::{Range, Ranges, Slots};
@@ -110,28 +107,24 @@ impl Store {
         self.generation + 1
     }
 
-    /// Returns the words of a record.
-    pub(super) fn record(&self, region: Region, record: u32) -> &[AtomicU64] {
-        let words = region.record_words();
-        let first = usize::try_from(record).expect("32 bits fit") * words;
-        &self.memory.words(region)[first..first + words]
+    pub(super) fn record(&self, region: Region, record: u32) -> Record<'_> {
+        let record = usize::try_from(record).expect("32 bits fit");
+        self.memory.record(region, record)
     }
 
     pub(super) fn word(&self, region: Region, record: u32, at: usize) -> u64 {
-        self.record(region, record)[at].load(Relaxed)
+        self.record(region, record).get(at)
     }
 
-    /// Writes a word of a record, after all that was written before.
     pub(super) fn set(&self, region: Region, record: u32, at: usize, value: u64) {
-        self.record(region, record)[at].store(value, Release);
+        self.record(region, record).set(at, value);
     }
 
     /// Takes a tally that counted nothing yet.
     pub(super) fn take_tally(&mut self) -> Option<u32> {
         let taken = self.rooms.tallies.take()?;
-        for word in self.record(Region::Tallies, taken) {
-            word.store(0, Relaxed);
-        }
+        self.record(Region::Tallies, taken)
+            .write(0, &[0; Region::Tallies.record_words()]);
         Some(taken)
     }
 
@@ -143,13 +136,12 @@ impl Store {
 
     /// Returns what a tally has counted.
     pub(super) fn counted(&self, record: u32) -> Counted {
-        let words = self.record(Region::Tallies, record);
-        let at = |place: usize| words[place].load(Relaxed);
+        let [frames, bytes, last, dropped] = self.record(Region::Tallies, record).read(0);
         Counted {
-            frames: at(tally::FRAMES),
-            bytes: at(tally::BYTES),
-            last: at(tally::LAST),
-            dropped: at(tally::DROPPED),
+            frames,
+            bytes,
+            last,
+            dropped,
         }
     }
 
@@ -157,10 +149,8 @@ impl Store {
     pub(super) fn write_actions(&mut self, actions: &[ActionWords]) -> Option<Range> {
         let range = self.rooms.actions.take(actions.len())?;
         for (record, words) in (range.first..).zip(actions) {
-            let record = self.record(Region::Actions, record);
-            record[action::WHAT].store(words[0], Relaxed);
-            record[action::VALUE].store(words[1], Relaxed);
-            record[action::LOW].store(words[2], Relaxed);
+            self.record(Region::Actions, record)
+                .write(action::WHAT, words);
         }
         Some(range)
     }
@@ -168,12 +158,7 @@ impl Store {
     /// Returns whether these actions stand here.
     pub(super) fn has_actions(&self, first: u32, actions: &[ActionWords]) -> bool {
         (first..).zip(actions).all(|(record, words)| {
-            let record = self.record(Region::Actions, record);
-            let there = [action::WHAT, action::VALUE, action::LOW].map(|at| &record[at]);
-            there
-                .iter()
-                .zip(words)
-                .all(|(there, word)| there.load(Relaxed) == *word)
+            self.record(Region::Actions, record).read(action::WHAT) == *words
         })
     }
 
@@ -204,9 +189,8 @@ impl Store {
             "an older walk may be under way"
         );
         let words = self.record(Region::Settings, 0);
-        let needs = words[settings::NEEDS].load(Relaxed) | self.needed();
-        words[settings::NEEDS].store(needs, SeqCst);
-        words[settings::GENERATION].store(self.next(), SeqCst);
+        words.set(settings::NEEDS, words.get(settings::NEEDS) | self.needed());
+        words.set(settings::GENERATION, self.next());
         self.generation += 1;
         self.stage = Stage::Replaced;
         self.walks.note(self.memory.words(Region::Busy));
@@ -275,15 +259,15 @@ impl Store {
         record: u32,
         seen: Option<usize>,
         since: [usize; 2],
-        write: impl FnOnce(usize, &[AtomicU64]),
+        write: impl FnOnce(usize, Record<'_>),
     ) -> usize {
         let version = seen.map_or(0, |seen| 1 - seen);
         let words = self.record(region, record);
         if seen.is_none() {
-            words[since[1]].store(NEVER, Release);
+            words.set(since[1], NEVER);
         }
         write(version, words);
-        words[since[version]].store(self.next(), Release);
+        words.set(since[version], self.next());
         version
     }
 }

@@ -5,8 +5,6 @@
 //! tally. A table whose entries do not all fit is left to the core as a whole, so
 //! that no frame meets a part of it, until there is a chance that they do.
 
-use std::sync::atomic::Ordering::Relaxed;
-
 use super::layout::{NEVER, Region, entry, limit, mask, table};
 use super::masks::{Masks, NoRoom};
 use super::needs;
@@ -426,11 +424,11 @@ impl TableForm {
             seen,
             table::SINCE,
             |version, words| {
-                words[table::HEAD[version]].store(head, Relaxed);
-                for (word, four) in words[table::MASKS[version]..].iter().zip(listed.chunks(4)) {
+                words.set(table::HEAD[version], head);
+                for (word, four) in (table::MASKS[version]..).zip(listed.chunks(4)) {
                     let parts = four.iter().rev();
                     let all = parts.fold(0, |all, mask| all << 16 | u64::from(*mask));
-                    word.store(all, Relaxed);
+                    words.set(word, all);
                 }
             },
         );
@@ -446,10 +444,9 @@ impl EntryForm {
     /// Returns whether just this stands in the entry's record.
     fn stands(&self, draft: &Draft, store: &Store) -> bool {
         self.place.is_some_and(|place| {
-            let words = store.record(Region::Entries, place.record);
-            let there = words[entry::APPLY..].iter().map(|word| word.load(Relaxed));
+            let there = store.record(Region::Entries, place.record);
             self.reason == draft.reason
-                && there.take(WORDS).eq(draft.words(place.actions, self.tally))
+                && there.read(entry::APPLY) == draft.words(place.actions, self.tally)
                 && store.has_actions(place.actions.first, &draft.actions)
         })
     }
@@ -459,16 +456,12 @@ impl EntryForm {
 fn fill(store: &Store, record: u32, rank: Rank, entry: &Entry, words: &[u64; WORDS]) {
     let there = store.record(Region::Entries, record);
     // Whoever came here by a place that is given up sees nothing.
-    there[entry::SINCE].store(NEVER, Relaxed);
-    there[entry::RANK].store(rank.0, Relaxed);
-    for (word, value) in there[entry::VALUE..].iter().zip(entry.rule.value.words()) {
-        word.store(*value, Relaxed);
-    }
-    for (word, value) in there[entry::APPLY..].iter().zip(words) {
-        word.store(*value, Relaxed);
-    }
-    store.set(Region::Entries, record, entry::UNTIL, NEVER);
-    store.set(Region::Entries, record, entry::SINCE, store.next());
+    there.set(entry::SINCE, NEVER);
+    there.set(entry::RANK, rank.0);
+    there.write(entry::VALUE, entry.rule.value.words());
+    there.write(entry::APPLY, words);
+    there.set(entry::UNTIL, NEVER);
+    there.set(entry::SINCE, store.next());
 }
 
 /// Lets a mask promise no less than its best entry; and no more, once nobody sees

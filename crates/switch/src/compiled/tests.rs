@@ -1,11 +1,9 @@
 //! What walks see of a switch that random controllers change.
 
 mod both_layouts;
+mod description;
 mod expected;
 mod script;
-mod walk;
-
-use std::sync::atomic::Ordering::Relaxed;
 
 use proptest::prelude::*;
 
@@ -162,8 +160,8 @@ fn entries_that_differ_in_any_eight_bits_of_the_key_find_places() {
         let mask = masks.make(&mut store, PacketKey::from_words(key)).unwrap();
 
         for number in 0..=0xff {
-            let value = &store.record(Region::Entries, number)[entry::VALUE + word];
-            value.store(u64::from(number) << shift, Relaxed);
+            let value = u64::from(number) << shift;
+            store.set(Region::Entries, number, entry::VALUE + word, value);
 
             let linked = masks.link(&mut store, mask, number);
 

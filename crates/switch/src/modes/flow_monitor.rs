@@ -33,7 +33,7 @@ use units::{Duration, Instant};
 use wire::message_shim::MessageShim;
 use wire::mode_signal::{LEVELS, Level};
 
-mod words;
+pub(super) mod words;
 
 const LEVELS_COUNT: usize = LEVELS as usize;
 

@@ -121,6 +121,15 @@ impl ModeKeeper {
         self.beat_due
     }
 
+    /// Returns what walks of the compiled form change as well.
+    ///
+    /// # Panics
+    ///
+    /// If there is no compiled form.
+    pub(crate) fn shared(&self) -> &SharedModes {
+        self.shared.as_ref().expect("the compiled form is kept")
+    }
+
     /// Lets walks of the compiled form change what they can, from here on.
     pub(crate) fn share(&mut self, shared: SharedModes) {
         shared.begin(&self.agreement);

@@ -4,15 +4,14 @@
 //! time that either names it. A frame finds the place by a hash, in a few steps
 //! whatever there is.
 
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
-
 use units::Instant;
 use wire::mode_signal::Level;
 use wire::openflow::taktos::{Demanded, MonitorId, MonitorReport};
 
-use super::shared::{SharedModes, instant, locked};
+use super::flow_monitor::words::MonitorWords;
+use super::shared::{SharedModes, instant};
 use super::{Contracts, Demand, FlowMonitor, MONITORS_MAX, Packet};
+use crate::compiled::Record;
 use crate::compiled::layout::monitor as at;
 
 /// Twice as many places as numbers, so that few share one.
@@ -208,7 +207,7 @@ impl MonitorTable {
         let watched = self.iter().filter_map(|(at, place)| {
             let mut watch = place.watch.clone()?;
             if let Some(words) = shared.and_then(|shared| shared.monitor(at, watch.turn)) {
-                locked(words, || watch.read(words));
+                words.locked(at::LOCK, || watch.read(&words.read(0)));
             }
             Some(watch.report(now, place.id))
         });
@@ -267,15 +266,17 @@ impl Watch {
         &mut self,
         now: Instant,
         packet: Option<&Packet>,
-        words: Option<&[AtomicU64]>,
+        record: Option<Record<'_>>,
     ) -> Option<Shown> {
-        let Some(words) = words else {
+        let Some(record) = record else {
             return self.look_at(now, packet);
         };
-        locked(words, || {
-            self.read(words);
+        record.locked(at::LOCK, || {
+            let mut words = record.read(0);
+            self.read(&words);
             let shown = self.look_at(now, packet);
-            self.write(words);
+            self.write(&mut words);
+            record.write(at::CURRENT, &words[at::CURRENT..]);
             shown
         })
     }
@@ -289,8 +290,8 @@ impl Watch {
         Some(self.show(now, packet))
     }
 
-    fn read(&mut self, words: &[AtomicU64]) {
-        let get = |at: usize| words[at].load(Relaxed);
+    fn read(&mut self, words: &MonitorWords) {
+        let get = |at: usize| words[at];
         self.monitor.read(words);
         self.unreadable = get(at::UNREADABLE);
         self.violated = instant(get(at::VIOLATED));
@@ -305,17 +306,15 @@ impl Watch {
         self.told = demand_of(told).map(|demand| (message, demand));
     }
 
-    fn write(&self, words: &[AtomicU64]) {
-        let set = |at: usize, value: u64| words[at].store(value, Relaxed);
+    fn write(&self, words: &mut MonitorWords) {
         self.monitor.write(words);
-        set(at::UNREADABLE, self.unreadable);
-        set(at::VIOLATED, self.violated.map_or(0, Instant::as_ns));
-        let current = words[at::CURRENT_SEEN].load(Relaxed);
-        if self.last != demand_of(current) {
-            set(at::CURRENT_SEEN, current | at::STRAGGLER);
+        words[at::UNREADABLE] = self.unreadable;
+        words[at::VIOLATED] = self.violated.map_or(0, Instant::as_ns);
+        if self.last != demand_of(words[at::CURRENT_SEEN]) {
+            words[at::CURRENT_SEEN] |= at::STRAGGLER;
         }
         let told = |(message, demand)| u64::from(message) | word_of(demand);
-        set(at::TOLD, self.told.map_or(0, told));
+        words[at::TOLD] = self.told.map_or(0, told);
     }
 
     /// Takes a packet of the flow.
@@ -389,6 +388,7 @@ fn home(id: MonitorId) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::collections::BTreeMap;
 
     use proptest::prelude::*;
@@ -442,8 +442,8 @@ mod tests {
     #[test]
     fn a_watch_goes_on_from_its_words_as_if_it_had_never_been_away() {
         let mut stays = Watch::new(contracts(100), 1);
-        let mut words = Vec::new();
-        words.resize_with(Region::Monitors.record_words(), || AtomicU64::new(0));
+        let words = vec![Cell::new(0); Region::Monitors.record_words()];
+        let words = Record::of(&words, Region::Monitors, 0);
 
         for step in 0..200u32 {
             // Messages whose packets mix with those of the next one, some too large.
@@ -458,7 +458,7 @@ mod tests {
             });
             let now = Instant::from_ns(u64::from(step) * 900_000);
             let mut moves = Watch::new(contracts(100), 1);
-            let seen = moves.take(now, packet.as_ref(), Some(&words));
+            let seen = moves.take(now, packet.as_ref(), Some(words));
             assert_eq!(seen, stays.take(now, packet.as_ref(), None));
             assert_eq!(
                 moves.report(now, MonitorId(1)),

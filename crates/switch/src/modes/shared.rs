@@ -3,10 +3,6 @@
 //! The mode, what flows demanded, what neighbours said and what monitors remember are
 //! in words that both change: the mode by compare-and-swap, a monitor under its lock.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-
 use units::Instant;
 use wire::mode_signal::Mode;
 use wire::openflow::taktos::ModeCounters;
@@ -14,14 +10,14 @@ use wire::openflow::taktos::ModeCounters;
 use super::agreement::{Agreement, mode_of, word_of};
 use super::outbox::{Flood, Outbox};
 use crate::compiled::layout::{Region, modes, monitor, port};
-use crate::compiled::{Memory, Words};
+use crate::compiled::{Memory, Record, Words};
 use crate::port::PortIndex;
 
 #[derive(Debug)]
 pub(crate) struct SharedModes {
-    modes: Arc<dyn Words>,
-    monitors: Arc<dyn Words>,
-    ports: Arc<dyn Words>,
+    modes: Box<dyn Words>,
+    monitors: Box<dyn Words>,
+    ports: Box<dyn Words>,
     /// How often walks could not tell all neighbours, as far as was seen to.
     unsent: u64,
     /// What walks counted of each flood, as far as it was taken.
@@ -37,11 +33,12 @@ pub(super) struct Entered {
 }
 
 impl SharedModes {
-    pub(crate) fn of(memory: &Memory) -> Self {
+    /// Takes the regions that are about modes out of the others.
+    pub(crate) fn of(memory: &mut Memory) -> Self {
         Self {
-            modes: memory.share(Region::Modes),
-            monitors: memory.share(Region::Monitors),
-            ports: memory.share(Region::Ports),
+            modes: memory.give(Region::Modes),
+            monitors: memory.give(Region::Monitors),
+            ports: memory.give(Region::Ports),
             unsent: 0,
             counted: [0; Flood::ALL.len()],
         }
@@ -50,17 +47,17 @@ impl SharedModes {
     /// Begins with what is agreed on.
     pub(super) fn begin(&self, agreement: &Agreement) {
         let words = self.state();
-        words[modes::ORIGIN].store(agreement.origin().0, Relaxed);
-        words[modes::MODE].store(word_of(agreement.mode()), Release);
+        words.set(modes::ORIGIN, agreement.origin().0);
+        words.set(modes::MODE, word_of(agreement.mode()));
     }
 
     /// Returns the words of the mode.
-    pub(super) fn state(&self) -> &[AtomicU64] {
-        self.modes.words()
+    pub(crate) fn state(&self) -> Record<'_> {
+        Record::of(self.modes.as_ref(), Region::Modes, 0)
     }
 
     pub(super) fn mode(&self) -> Mode {
-        mode_of(self.state()[modes::MODE].load(Acquire))
+        mode_of(self.get(modes::MODE))
     }
 
     /// Returns what walks said about the mode that they entered last.
@@ -85,7 +82,7 @@ impl SharedModes {
     pub(super) fn want(&self, outbox: &Outbox) {
         for flood in Flood::ALL {
             let from = outbox.wants(flood).as_ns();
-            self.state()[flood.wanted].store(from, Relaxed);
+            self.state().set(flood.wanted, from);
         }
     }
 
@@ -121,50 +118,44 @@ impl SharedModes {
     /// Notes what was heard from a neighbour, as walks do.
     pub(super) fn note_heard(&self, at: PortIndex, now: Instant, mode: Mode) {
         let words = self.port(at);
-        words[port::HEARD].store(now.as_ns(), Relaxed);
-        words[port::HEARD_MODE].store(word_of(mode), Relaxed);
+        words.set(port::HEARD, now.as_ns());
+        words.set(port::HEARD_MODE, word_of(mode));
     }
 
     /// Returns what was last heard from a neighbour.
     pub(super) fn heard(&self, at: PortIndex) -> Option<(Instant, Mode)> {
         let words = self.port(at);
-        let heard = instant(words[port::HEARD].load(Relaxed))?;
-        Some((heard, mode_of(words[port::HEARD_MODE].load(Relaxed))))
+        let heard = instant(words.get(port::HEARD))?;
+        Some((heard, mode_of(words.get(port::HEARD_MODE))))
     }
 
     /// Forgets what was heard from a neighbour.
     pub(super) fn forget(&self, at: PortIndex) {
-        self.port(at)[port::HEARD].store(0, Relaxed);
+        self.port(at).set(port::HEARD, 0);
     }
 
     /// Returns the words of the monitor at a place, if they are of this turn.
-    pub(super) fn monitor(&self, place: usize, turn: u32) -> Option<&[AtomicU64]> {
-        let count = Region::Monitors.record_words();
-        let words = self.monitors.words().get(place * count..)?.get(..count)?;
-        let shown = words[monitor::CONTRACTS].load(Acquire) >> 32;
+    pub(super) fn monitor(&self, place: usize, turn: u32) -> Option<Record<'_>> {
+        let end = (place + 1) * Region::Monitors.record_words();
+        if end > self.monitors.count() {
+            return None;
+        }
+        let words = self.monitor_at(place);
+        let shown = words.get(monitor::CONTRACTS) >> 32;
         (shown == u64::from(turn)).then_some(words)
     }
 
-    fn port(&self, at: PortIndex) -> &[AtomicU64] {
-        let count = Region::Ports.record_words();
-        &self.ports.words()[at.at() * count..][..count]
+    pub(crate) fn monitor_at(&self, place: usize) -> Record<'_> {
+        Record::of(self.monitors.as_ref(), Region::Monitors, place)
+    }
+
+    pub(crate) fn port(&self, at: PortIndex) -> Record<'_> {
+        Record::of(self.ports.as_ref(), Region::Ports, at.at())
     }
 
     fn get(&self, at: usize) -> u64 {
-        self.state()[at].load(Relaxed)
+        self.state().get(at)
     }
-}
-
-/// Does something with the words of a monitor that nobody else changes meanwhile.
-pub(crate) fn locked<R>(words: &[AtomicU64], work: impl FnOnce() -> R) -> R {
-    let lock = &words[monitor::LOCK];
-    // A walk holds it for less than a microsecond and is not interrupted.
-    while lock.compare_exchange(0, 1, Acquire, Relaxed).is_err() {
-        std::hint::spin_loop();
-    }
-    let result = work();
-    lock.store(0, Release);
-    result
 }
 
 /// Returns the time that a word stands for, if it is not zero.

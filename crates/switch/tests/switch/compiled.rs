@@ -1,11 +1,7 @@
 //! A switch whose compiled form others walk: who handles what, and who counted.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
-
 use switch::compiled::layout::{Region, entry, line, lookup, tally};
-use switch::compiled::{Carried, Memory, Overflow, Sizes, Words};
+use switch::compiled::{Carried, Memory, Overflow, Sizes};
 use switch::{Config, Input};
 use units::Duration;
 use wire::ethernet::EtherType;
@@ -22,71 +18,40 @@ use wire::openflow::{
 use crate::frames::{frame, udp, with_dscp};
 use crate::world::{CONTROLLER, World, from, output, ports, unpaced};
 
-/// Words that the test shares with the switch, as others would.
-#[derive(Clone, Debug)]
-struct Shared(Arc<Vec<AtomicU64>>);
-
-impl Words for Shared {
-    fn words(&self) -> &[AtomicU64] {
-        &self.0
-    }
+/// Returns the records of all entries that stand in some line.
+fn entries(memory: &Memory) -> Vec<usize> {
+    let lines = 0..memory.sizes().records(Region::Lines);
+    let places = lines.flat_map(|line| {
+        let line = memory.record(Region::Lines, line);
+        line.read::<{ line::PLACES_COUNT }>(line::PLACES)
+    });
+    let numbers = places.map(|place| place & 0xffff_ffff);
+    let taken = numbers.filter(|number| *number > 0);
+    taken
+        .map(|number| usize::try_from(number - 1).expect("32 bits fit"))
+        .collect()
 }
 
-struct Others {
-    regions: Vec<Shared>,
+/// Counts frames of 100 bytes for the only entry there is, as others would.
+fn count(world: &World, frames: u64, last: Duration) {
+    let memory = world.switch.memory().expect("it is kept");
+    let entries = entries(memory);
+    assert_eq!(entries.len(), 1);
+    let meter = memory.record(Region::Entries, entries[0]).get(entry::METER);
+    let tally = usize::try_from(meter >> 32).expect("32 bits fit");
+    let words = memory.record(Region::Tallies, tally);
+    let [before, bytes, used] = words.read(tally::FRAMES);
+    let last = used.max(last.as_ns());
+    words.write(
+        tally::FRAMES,
+        &[before + frames, bytes + 100 * frames, last],
+    );
 }
 
-impl Others {
-    fn record(&self, region: Region, record: usize) -> &[AtomicU64] {
-        let at = Region::ALL
-            .iter()
-            .position(|it| *it == region)
-            .expect("all regions are there");
-        let words = region.record_words();
-        &self.regions[at].0[record * words..(record + 1) * words]
-    }
-
-    /// Returns the records of all entries that stand in some line.
-    fn entries(&self) -> Vec<usize> {
-        let at = Region::ALL.iter().position(|it| *it == Region::Lines);
-        let lines = self.regions[at.expect("all regions are there")]
-            .0
-            .chunks(Region::Lines.record_words());
-        let places = lines.flat_map(|line| &line[line::PLACES..]);
-        let numbers = places.map(|place| place.load(Relaxed) & 0xffff_ffff);
-        let taken = numbers.filter(|number| *number > 0);
-        taken
-            .map(|number| usize::try_from(number - 1).expect("32 bits fit"))
-            .collect()
-    }
-
-    /// Counts frames of 100 bytes for the only entry there is.
-    fn count(&self, frames: u64, last: Duration) {
-        let entries = self.entries();
-        assert_eq!(entries.len(), 1);
-        let meter = self.record(Region::Entries, entries[0])[entry::METER].load(Relaxed);
-        let words = self.record(
-            Region::Tallies,
-            usize::try_from(meter >> 32).expect("32 bits fit"),
-        );
-        words[tally::FRAMES].fetch_add(frames, Relaxed);
-        words[tally::BYTES].fetch_add(100 * frames, Relaxed);
-        words[tally::LAST].fetch_max(last.as_ns(), Relaxed);
-    }
-}
-
-fn compiled(config: Config, entries: usize, overflow: Overflow) -> (World, Others) {
+fn compiled(config: Config, entries: usize, overflow: Overflow) -> World {
     let sizes = Sizes::new(&config, entries, 1);
     let mut world = World::with_controller(config);
-    let mut regions = Vec::new();
-    let memory = Memory::new(sizes.clone(), |region| {
-        let count = sizes.records(region) * region.record_words();
-        let words = (0..count).map(|_| AtomicU64::new(0));
-        let words = Shared(Arc::new(words.collect()));
-        regions.push(words.clone());
-        Box::new(words)
-    });
-    world.switch.compile_into(memory, overflow);
+    world.switch.compile_into(Memory::private(sizes), overflow);
     for port in 1..=3 {
         let carried = Carried {
             interface: port,
@@ -95,7 +60,7 @@ fn compiled(config: Config, entries: usize, overflow: Overflow) -> (World, Other
         world.switch.carry_port(PortNumber(port), carried);
     }
     publish(&mut world);
-    (world, Others { regions })
+    world
 }
 
 fn publish(world: &mut World) {
@@ -154,14 +119,14 @@ const QUIET: FlowModFlags = FlowModFlags::NONE;
 
 #[test]
 fn an_entry_counts_what_the_core_and_others_counted_through_every_change() {
-    let (mut world, others) = compiled(unpaced(), 64, Overflow::ToCore);
+    let mut world = compiled(unpaced(), 64, Overflow::ToCore);
     send(&mut world, FlowModCommand::Add, QUIET, 2);
-    others.count(3, Duration::ZERO);
+    count(&world, 3, Duration::ZERO);
     world.frame(1, &frame(0x88b5, &[0; 46]));
     assert_eq!(counted(&mut world), (4, 360));
 
     send(&mut world, FlowModCommand::ModifyStrict, QUIET, 3);
-    others.count(1, Duration::ZERO);
+    count(&world, 1, Duration::ZERO);
     assert_eq!(counted(&mut world), (5, 460));
     send(&mut world, FlowModCommand::Add, QUIET, 2);
     assert_eq!(counted(&mut world), (5, 460));
@@ -169,37 +134,69 @@ fn an_entry_counts_what_the_core_and_others_counted_through_every_change() {
     let reset = FlowModFlags::RESET_COUNTS;
     send(&mut world, FlowModCommand::ModifyStrict, reset, 3);
     assert_eq!(counted(&mut world), (0, 0));
-    others.count(2, Duration::ZERO);
+    count(&world, 2, Duration::ZERO);
     world.frame(1, &frame(0x88b5, &[0; 46]));
     assert_eq!(counted(&mut world), (3, 260));
     send(&mut world, FlowModCommand::Add, reset, 3);
     assert_eq!(counted(&mut world), (0, 0));
 }
 
+/// Lets a frame from port 1 walk the words, and returns how many leave.
+fn walk(world: &mut World, bytes: &[u8]) -> usize {
+    let (port, arrived) = (PortNumber(1), world.now);
+    world.handle(Input::Walked {
+        port,
+        bytes,
+        arrived,
+    });
+    world.take_sent().len()
+}
+
+#[test]
+fn a_frame_that_walks_the_words_counts_as_one_of_the_tables_and_sees_what_is_published() {
+    let mut world = compiled(unpaced(), 64, Overflow::ToCore);
+    send(&mut world, FlowModCommand::Add, QUIET, 2);
+    let bytes = frame(0x88b5, &[0; 46]);
+
+    assert_eq!(walk(&mut world, &bytes), 1);
+    world.frame(1, &bytes);
+    assert_eq!(world.take_sent().len(), 1);
+    assert_eq!(counted(&mut world), (2, 120));
+
+    let fields = [from(1)];
+    let gone = entry_of(FlowModCommand::DeleteStrict, QUIET, &fields, &[]);
+    world.tell(&Message::FlowMod(gone));
+    assert_eq!(walk(&mut world, &bytes), 1, "nobody has published that");
+    world.frame(1, &bytes);
+    assert_eq!(world.take_sent().len(), 0);
+    publish(&mut world);
+    assert_eq!(walk(&mut world, &bytes), 0);
+}
+
 #[test]
 fn an_entry_that_takes_the_place_of_another_begins_at_zero() {
-    let (mut world, others) = compiled(unpaced(), 64, Overflow::ToCore);
+    let mut world = compiled(unpaced(), 64, Overflow::ToCore);
     send(&mut world, FlowModCommand::Add, QUIET, 2);
-    others.count(3, Duration::ZERO);
+    count(&world, 3, Duration::ZERO);
 
     for _ in 0..200 {
         send(&mut world, FlowModCommand::DeleteStrict, QUIET, 2);
         send(&mut world, FlowModCommand::Add, QUIET, 2);
         assert_eq!(counted(&mut world), (0, 0));
         publish(&mut world);
-        others.count(1, Duration::ZERO);
+        count(&world, 1, Duration::ZERO);
     }
 }
 
 #[test]
 fn an_entry_that_others_use_does_not_expire_and_its_end_tells_all_it_matched() {
-    let (mut world, others) = compiled(unpaced(), 64, Overflow::ToCore);
+    let mut world = compiled(unpaced(), 64, Overflow::ToCore);
     let told = FlowModFlags::SEND_FLOW_REMOVED;
     send(&mut world, FlowModCommand::Add, told, 2);
     let start = world.now;
 
     world.run_until(start + Duration::from_secs(9));
-    others.count(7, Duration::from_secs(9));
+    count(&world, 7, Duration::from_secs(9));
     world.run_until(start + Duration::from_secs(18));
     assert!(world.answers(CONTROLLER).is_empty());
     world.run_until(start + Duration::from_secs(20));
@@ -216,9 +213,9 @@ fn an_entry_that_others_use_does_not_expire_and_its_end_tells_all_it_matched() {
 fn a_bundle_that_fails_changes_no_count() {
     use wire::openflow::{BundleAdd, BundleControl, BundleControlKind, BundleFlags, BundleId};
     use wire::openflow::{Sequence, TransactionId};
-    let (mut world, others) = compiled(unpaced(), 64, Overflow::ToCore);
+    let mut world = compiled(unpaced(), 64, Overflow::ToCore);
     send(&mut world, FlowModCommand::Add, QUIET, 2);
-    others.count(3, Duration::ZERO);
+    count(&world, 3, Duration::ZERO);
     let (fields, actions) = ([from(1)], [output(3)]);
     let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
     let reset = FlowModFlags::RESET_COUNTS;
@@ -260,16 +257,17 @@ fn a_bundle_that_fails_changes_no_count() {
     );
     publish(&mut world);
     assert_eq!(counted(&mut world), (3, 300));
-    others.count(1, Duration::ZERO);
+    count(&world, 1, Duration::ZERO);
     assert_eq!(counted(&mut world), (4, 400));
 }
 
 #[test]
 fn a_table_counts_what_others_looked_up_in_it() {
-    let (mut world, others) = compiled(unpaced(), 64, Overflow::ToCore);
-    let words = others.record(Region::Lookups, 0);
-    words[lookup::LOOKUPS].store(5, Relaxed);
-    words[lookup::MATCHES].store(4, Relaxed);
+    let mut world = compiled(unpaced(), 64, Overflow::ToCore);
+    let memory = world.switch.memory().expect("it is kept");
+    memory
+        .record(Region::Lookups, 0)
+        .write(lookup::LOOKUPS, &[5, 4]);
     world.frame(1, &[0; 60]);
 
     let body = RequestBody::Table;
@@ -287,7 +285,7 @@ fn a_table_counts_what_others_looked_up_in_it() {
 
 #[test]
 fn meters_that_judged_a_frame_elsewhere_do_not_judge_it_again() {
-    let (mut world, _) = compiled(unpaced(), 64, Overflow::ToCore);
+    let mut world = compiled(unpaced(), 64, Overflow::ToCore);
     let bands = [Band::Drop { rate: 1, burst: 1 }];
     world.tell(&Message::MeterMod(MeterMod {
         command: MeterModCommand::Add,
@@ -357,7 +355,7 @@ fn reasons(world: &mut World) -> Vec<(u16, Option<CoreReason>)> {
 
 #[test]
 fn what_the_core_handles_is_told_with_the_reason() {
-    let (mut world, _) = compiled(unpaced(), 64, Overflow::ToCore);
+    let mut world = compiled(unpaced(), 64, Overflow::ToCore);
     world.add(1, &[from(1)], &[output(2)]);
     world.add(2, &[from(2)], &[Action::output(PortNumber::CONTROLLER)]);
     world.add(3, &[from(3)], &[Action::output(PortNumber::NORMAL)]);
@@ -389,7 +387,7 @@ fn what_may_change_the_mode_of_a_switch_with_many_ports_is_for_the_core() {
             ports: ports(count, None),
             ..unpaced()
         };
-        let (mut world, _) = compiled(config, 64, Overflow::ToCore);
+        let mut world = compiled(config, 64, Overflow::ToCore);
         let watches = Action::FlowMonitor(MonitorId(1));
         world.add(1, &[from(1)], &[watches, output(2)]);
         world.add(2, &[from(2)], &[output(2), watches]);
@@ -406,7 +404,7 @@ fn what_may_change_the_mode_of_a_switch_with_many_ports_is_for_the_core() {
 
 #[test]
 fn a_monitor_without_a_record_is_for_the_core() {
-    let (mut world, _) = compiled(unpaced(), 16, Overflow::ToCore);
+    let mut world = compiled(unpaced(), 16, Overflow::ToCore);
     let records = Sizes::new(&unpaced(), 16, 1).records(Region::Monitors);
     let records = u16::try_from(records).unwrap();
     for number in 1..=records + 1 {
@@ -433,7 +431,7 @@ fn a_switch_that_nobody_walks_says_nothing_about_where_things_are() {
 
 #[test]
 fn an_entry_beyond_the_room_is_refused_if_that_is_wanted() {
-    let (mut world, _) = compiled(unpaced(), 16, Overflow::Refuse);
+    let mut world = compiled(unpaced(), 16, Overflow::Refuse);
     for priority in 1..=16 {
         world.add(priority, &[], &[output(2)]);
     }

@@ -185,6 +185,7 @@ impl World {
                     self.framers.entry(connection).or_default().push(bytes);
                 }
                 Output::Close { connection, reason } => self.closed.push((connection, reason)),
+                Output::Count => {}
             }
         }
     }

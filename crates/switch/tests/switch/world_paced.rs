@@ -1,13 +1,13 @@
 //! Ports whose queues are the world's.
 
 use proptest::prelude::*;
-use switch::{Config, Input, Link, Pacing, QUEUES, QueueTally};
+use switch::{Config, Input, Link, Output, Pacing, QUEUES, QueueTally};
 use units::{Duration, Instant};
 use wire::openflow::multipart::{MultipartRequest, ReplyBody, RequestBody};
-use wire::openflow::{Action, Message, PortNumber, QueueId};
+use wire::openflow::{Action, Message, PortNumber, QueueId, TransactionId};
 
 use crate::frames::frame;
-use crate::world::{World, from, output, paced};
+use crate::world::{CONTROLLER, World, from, output, paced};
 
 /// A switch like [`paced`] whose port 2 is paced by the world.
 fn paced_by_the_world() -> Config {
@@ -103,6 +103,39 @@ fn what_left_and_what_was_lost_is_what_the_worlds_queues_say() {
     let port = world.switch.port_counters(PortNumber(2)).unwrap();
     assert_eq!((port.sent_frames, port.sent_bytes), (3, 180));
     assert_eq!(port.sent_dropped, 1);
+}
+
+#[test]
+fn who_asks_for_queues_is_told_what_the_world_says_when_it_is_asked() {
+    let mut world = forwarding();
+    let (now, mut bytes) = (world.now, Vec::new());
+    let body = RequestBody::Queue {
+        port: PortNumber(2),
+        queue: QueueId(5),
+    };
+    let request = Message::MultipartRequest(MultipartRequest::new(body));
+    request.emit(TransactionId(7), &mut bytes);
+    let received = Input::Received {
+        connection: CONTROLLER,
+        bytes: &bytes,
+    };
+    world.switch.handle(now, received);
+
+    assert_eq!(world.switch.poll(), Some(Output::Count));
+    assert_eq!(world.switch.poll(), None, "the answer waits");
+    assert_eq!(world.switch.deadline(), Some(now));
+    tell(&mut world, 2, &of_queue_five(3, 1));
+    world.run_until(now);
+
+    let answers = world.answers(CONTROLLER);
+    let Message::MultipartReply(reply) = answers[0].message() else {
+        panic!("not what was expected")
+    };
+    let ReplyBody::Queue(queues) = reply.body else {
+        panic!("not what was expected")
+    };
+    let queue = queues.iter().next().unwrap().unwrap();
+    assert_eq!((queue.sent_packets, queue.sent_errors), (3, 1));
 }
 
 #[test]

@@ -18,14 +18,14 @@ use super::screen::{self, say};
 use super::{Check, Fit, explanation, profile, queues, scenario_file};
 use room::Room;
 use run::experiment::explanation::Explainer;
-use run::experiment::{Admission, Experiment, Place};
+use run::experiment::{Admission, Experiment, Place, SimEngine};
 
 /// Says which flows of a scenario would be admitted.
 pub fn check(arguments: &Check) -> Exit {
     let stop = AtomicBool::new(false);
     let choice = arguments.profile.as_ref();
     let scenario = scenario_file::read(&arguments.file).and_then(|mut scenario| {
-        profile::settle(&mut scenario, Place::Sim, choice, &stop)?;
+        profile::settle(&mut scenario, Place::Sim(SimEngine::Tables), choice, &stop)?;
         queues::settle(&mut scenario, &stop)?;
         Ok(scenario)
     });

@@ -185,7 +185,7 @@ fn of_engine(place: Place) -> Option<&'static str> {
     match place {
         Place::Lab(Forwarding::Loop(Carried::Packet)) => Some("taktos-af-packet"),
         Place::Lab(Forwarding::Loop(Carried::Xdp)) => Some("taktos-af-xdp"),
-        Place::Lab(Forwarding::Kernel) | Place::Sim => None,
+        Place::Lab(Forwarding::Kernel) | Place::Sim(_) => None,
     }
 }
 
@@ -356,7 +356,8 @@ mod tests {
                 "{name}: the lab would refuse it"
             );
         }
-        assert_eq!(of_engine(Place::Sim), None);
+        use run::experiment::SimEngine;
+        assert_eq!(of_engine(Place::Sim(SimEngine::Tables)), None);
     }
 
     #[test]

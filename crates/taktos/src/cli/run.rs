@@ -17,9 +17,9 @@ use units::Duration;
 use super::exit::Exit;
 use super::report_folder::ReportFolder;
 use super::screen::{self, Screen, say};
-use super::{LabEngine, Run, WorldName, profile, queues, scenario_file};
+use super::{Run, RunEngine, WorldName, profile, queues, scenario_file};
 use run::experiment::demand::Demand;
-use run::experiment::{Carrying, Experiment, ExperimentError, Place, profiles};
+use run::experiment::{Carrying, Experiment, ExperimentError, Place, SimEngine, profiles};
 
 /// Frames that are sent, handed on and delivered in a second, all together, which no
 /// machine is asked for that could not carry them.
@@ -116,8 +116,18 @@ fn wanted(arguments: &Run) -> Result<Scenario, Exit> {
 /// Takes the privileges that the lab needs, while this is the only thread.
 fn choose(arguments: &Run, scenario: &Scenario) -> Result<Place, Exit> {
     let world = arguments.world;
-    if world == Some(WorldName::Sim) {
-        return Ok(Place::Sim);
+    let sim = Place::Sim(sim_engine(arguments.engine).unwrap_or_default());
+    match (world, sim_engine(arguments.engine)) {
+        (Some(WorldName::Sim), _) => return Ok(sim),
+        (None, Some(_)) => {
+            say("an engine of virtual time (--world sim)");
+            return Ok(sim);
+        }
+        (Some(WorldName::Lab), Some(_)) => {
+            say("taktos: --engine tables and compiled are for --world sim");
+            return Err(Exit::BadInput);
+        }
+        (Some(WorldName::Lab) | None, None) => {}
     }
     if let Some((switch, profile)) = emulated(scenario) {
         let why = format!(
@@ -134,7 +144,7 @@ fn choose(arguments: &Run, scenario: &Scenario) -> Result<Place, Exit> {
             }
             Some(WorldName::Sim) | None => {
                 say(format_args!("{why}; so in virtual time (--world sim)"));
-                Ok(Place::Sim)
+                Ok(sim)
             }
         };
     }
@@ -150,7 +160,7 @@ fn choose(arguments: &Run, scenario: &Scenario) -> Result<Place, Exit> {
         }
         Err(lack) => {
             say(format_args!("{lack}; so in virtual time (--world sim)"));
-            Ok(Place::Sim)
+            Ok(sim)
         }
     }
 }
@@ -189,7 +199,7 @@ fn weigh(
         }
         None => {
             say("so in virtual time (--world lab runs it all the same, and does not judge it)");
-            Ok((Place::Sim, Carrying::Whole))
+            Ok((Place::Sim(SimEngine::Tables), Carrying::Whole))
         }
     }
 }
@@ -205,12 +215,21 @@ fn emulated(scenario: &Scenario) -> Option<(&str, &str)> {
     emulated.next()
 }
 
-/// Finds out who can forward for the switches, if nobody says so.
-fn forwarding(engine: LabEngine) -> Result<Forwarding, Exit> {
+/// Returns in what simulated switches look frames up, if it is said.
+const fn sim_engine(engine: RunEngine) -> Option<SimEngine> {
     match engine {
-        LabEngine::Packet => Ok(Forwarding::Loop(Carried::Packet)),
-        LabEngine::Xdp => Ok(Forwarding::Loop(Carried::Xdp)),
-        LabEngine::Auto => match kernel_refuses() {
+        RunEngine::Tables => Some(SimEngine::Tables),
+        RunEngine::Compiled => Some(SimEngine::Compiled),
+        RunEngine::Auto | RunEngine::Kernel | RunEngine::Xdp | RunEngine::Packet => None,
+    }
+}
+
+/// Finds out who can forward for the switches, if nobody says so.
+fn forwarding(engine: RunEngine) -> Result<Forwarding, Exit> {
+    match engine {
+        RunEngine::Packet => Ok(Forwarding::Loop(Carried::Packet)),
+        RunEngine::Xdp => Ok(Forwarding::Loop(Carried::Xdp)),
+        RunEngine::Auto | RunEngine::Tables | RunEngine::Compiled => match kernel_refuses() {
             None => Ok(Forwarding::Kernel),
             Some(why) => {
                 say(format_args!(
@@ -219,7 +238,7 @@ fn forwarding(engine: LabEngine) -> Result<Forwarding, Exit> {
                 Ok(Forwarding::Loop(Carried::Packet))
             }
         },
-        LabEngine::Kernel => match kernel_refuses() {
+        RunEngine::Kernel => match kernel_refuses() {
             None => Ok(Forwarding::Kernel),
             Some(why) => {
                 say(format_args!("taktos: {why}; --engine packet does without"));
@@ -231,7 +250,8 @@ fn forwarding(engine: LabEngine) -> Result<Forwarding, Exit> {
 
 fn introduce(scenario: &Scenario, place: Place) {
     let world = match place {
-        Place::Sim => "sim",
+        Place::Sim(SimEngine::Tables) => "sim",
+        Place::Sim(SimEngine::Compiled) => "sim, by the compiled form of the tables",
         Place::Lab(Forwarding::Kernel) => "lab, forwarded by the kernel",
         Place::Lab(Forwarding::Loop(Carried::Packet)) => "lab, over packet sockets",
         Place::Lab(Forwarding::Loop(Carried::Xdp)) => "lab, over AF_XDP",

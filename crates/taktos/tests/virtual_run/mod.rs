@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use calculus::admission::Spare;
 use measure::report::Report;
-use run::experiment::{Admission, Audience, Carrying, Discovered, Experiment, Place};
+use run::experiment::{Admission, Audience, Carrying, Discovered, Experiment, Place, SimEngine};
 use scenario::Scenario;
 use units::Duration;
 
@@ -16,6 +16,11 @@ pub fn carry_out(scenario: &Scenario) -> Report {
 
 /// Carries a scenario out with budgets that leave so much to spare.
 pub fn carry_out_with(scenario: &Scenario, spare: Spare) -> Report {
+    carry_out_by(SimEngine::Tables, scenario, spare)
+}
+
+/// The same, with frames that are looked up by an engine.
+pub fn carry_out_by(engine: SimEngine, scenario: &Scenario, spare: Spare) -> Report {
     let experiment = Experiment {
         scenario,
         stop: &AtomicBool::new(false),
@@ -26,7 +31,7 @@ pub fn carry_out_with(scenario: &Scenario, spare: Spare) -> Report {
         spare,
     };
     experiment
-        .run(Place::Sim, &mut Nobody)
+        .run(Place::Sim(engine), &mut Nobody)
         .expect("virtual time does not break down")
 }
 

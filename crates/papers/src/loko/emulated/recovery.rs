@@ -6,16 +6,11 @@
 
 use calculus::loko::SwitchModel;
 use calculus::loko::processing_time::{Action, MatchFields, Setting};
+use measure::method::control_plane::messages::{deletion_of_all, simple};
+use measure::method::orders::Version;
 use units::{BitRate, DataSize, Duration};
-use wire::openflow::{Echo, FlowModCommand};
-use wire::openflow10::{FlowMod, Message};
 
-use super::benchmark::{Bench, buffer_frames, throughput};
-use sim::zodiac_fx::Profile;
-
-/// Finer than the paper's search: its 650 kbit/s are more than a third of the
-/// slowest rate here.
-const PRECISION: BitRate = BitRate::from_bps(10_000);
+use crate::loko::benchmark::{held, message_time, table_of, throughputs, times_of};
 
 /// One figure, found out from outside.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +32,7 @@ struct Case {
     /// The unit of a time, as it is printed.
     unit: TimeUnit,
     entries: u64,
-    bytes: u64,
+    bytes: u16,
     fields: MatchFields,
     action: Action,
 }
@@ -66,13 +61,17 @@ impl TimeUnit {
 }
 
 impl Case {
-    const fn five_tuple(quantity: &'static str, printed: &'static str, size: [u64; 2]) -> Self {
+    const fn five_tuple(
+        quantity: &'static str,
+        printed: &'static str,
+        (entries, bytes): (u64, u16),
+    ) -> Self {
         Self {
             quantity,
             printed,
             unit: TimeUnit::Microsecond,
-            entries: size[0],
-            bytes: size[1],
+            entries,
+            bytes,
             fields: MatchFields::FIVE_TUPLE,
             action: Action::Output,
         }
@@ -89,43 +88,43 @@ impl Case {
         Setting {
             fields: self.fields,
             action: self.action,
-            ..Setting::worst_five_tuple(self.entries, DataSize::from_bytes(self.bytes))
+            ..Setting::worst_five_tuple(self.entries, DataSize::from_bytes(self.bytes.into()))
         }
     }
 }
 
 const PROCESSING_TIMES: [Case; 6] = [
-    Case::five_tuple("17 entries, five-tuple, 306 bytes", "257", [17, 306]),
-    Case::five_tuple("128 entries, five-tuple, 306 bytes", "1.35", [128, 306]).in_ms(),
+    Case::five_tuple("17 entries, five-tuple, 306 bytes", "257", (17, 306)),
+    Case::five_tuple("128 entries, five-tuple, 306 bytes", "1.35", (128, 306)).in_ms(),
     Case {
         fields: MatchFields::PORT,
-        ..Case::five_tuple("1 entry, port, 1516 bytes, output", "322", [1, 1_516])
+        ..Case::five_tuple("1 entry, port, 1516 bytes, output", "322", (1, 1_516))
     },
     Case {
         fields: MatchFields::PORT,
         action: Action::SetNwSrc,
-        ..Case::five_tuple("1 entry, port, 1516 bytes, set-nw-src", "380", [1, 1_516])
+        ..Case::five_tuple("1 entry, port, 1516 bytes, set-nw-src", "380", (1, 1_516))
     },
     Case {
         fields: MatchFields::PORT,
-        ..Case::five_tuple("128 entries, port, 64 bytes", "0.88", [128, 64]).in_ms()
+        ..Case::five_tuple("128 entries, port, 64 bytes", "0.88", (128, 64)).in_ms()
     },
     Case {
         fields: MatchFields::ALL,
-        ..Case::five_tuple("128 entries, all, 64 bytes", "1.65", [128, 64]).in_ms()
+        ..Case::five_tuple("128 entries, all, 64 bytes", "1.65", (128, 64)).in_ms()
     },
 ];
 
 const THROUGHPUTS: [Case; 3] = [
-    Case::five_tuple("17 entries, five-tuple, 306 bytes", "11.8", [17, 306]),
-    Case::five_tuple("128 entries, five-tuple, 306 bytes", "1.88", [128, 306]),
+    Case::five_tuple("17 entries, five-tuple, 306 bytes", "11.8", (17, 306)),
+    Case::five_tuple("128 entries, five-tuple, 306 bytes", "1.88", (128, 306)),
     Case {
         fields: MatchFields::ALL,
-        ..Case::five_tuple("128 entries, all, 64 bytes", "0.3", [128, 64])
+        ..Case::five_tuple("128 entries, all, 64 bytes", "0.3", (128, 64))
     },
 ];
 
-const BUFFERS: [(u64, &str); 3] = [(1_516, "3"), (306, "9"), (64, "25")];
+const BUFFERS: [(u16, &str); 3] = [(1_516, "3"), (306, "9"), (64, "25")];
 
 /// Puts a Zodiac FX on the bench and finds out what the paper prints about it.
 #[must_use]
@@ -139,13 +138,13 @@ pub fn recover() -> Vec<Recovered> {
 
 fn processing_time(case: &Case) -> Recovered {
     let setting = case.setting();
-    let measured = Bench::with_table(Profile::ZODIAC_FX, &setting).processing_time(setting.frame);
+    let measured = times_of(&table_of(&setting), &[case.bytes]).pop();
     Recovered {
         quantity: format!("processing time, {}", case.quantity),
         unit: case.unit.word(),
         printed: case.printed,
         put_in: case.unit.figure(setting.processing_time().as_secs_f64()),
-        measured: measured.map(|time| case.unit.figure(time.as_secs_f64())),
+        measured: measured.map(|(_, time)| case.unit.figure(time.as_secs_f64())),
     }
 }
 
@@ -157,30 +156,24 @@ fn searched_throughput(case: &Case) -> Recovered {
         unit: "Mbit/s",
         printed: case.printed,
         put_in: mbps(computed.service.rate),
-        measured: throughput(Profile::ZODIAC_FX, &setting, PRECISION).map(mbps),
+        measured: throughputs(&table_of(&setting), case.bytes).map(|(searched, _)| mbps(searched)),
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a few frames")]
-fn buffer(bytes: u64, printed: &'static str) -> Recovered {
-    let setting = Setting::worst_five_tuple(128, DataSize::from_bytes(bytes));
+fn buffer(bytes: u16, printed: &'static str) -> Recovered {
+    let setting = Setting::worst_five_tuple(128, DataSize::from_bytes(bytes.into()));
     let model = SwitchModel::zodiac_fx(setting.frame, setting.processing_time());
     Recovered {
         quantity: format!("buffer, {bytes} bytes"),
         unit: "frames",
         printed,
         put_in: model.buffer_frames as f64,
-        measured: buffer_frames(Profile::ZODIAC_FX, &setting).map(|frames| frames as f64),
+        measured: held(bytes).map(|frames| frames as f64),
     }
 }
 
 fn messages() -> [Recovered; 3] {
-    let delete = FlowMod {
-        command: FlowModCommand::Delete,
-        ..FlowMod::ADD
-    };
-    let full = Setting::worst_five_tuple(128, DataSize::from_bytes(306));
-    let mut bench = Bench::with_table(Profile::ZODIAC_FX, &full);
     let row = |quantity: &str, printed, unit: TimeUnit, put_in, measured: Option<Duration>| {
         let figure = |time: Duration| unit.figure(time.as_secs_f64());
         Recovered {
@@ -191,9 +184,13 @@ fn messages() -> [Recovered; 3] {
             measured: measured.map(figure),
         }
     };
-    let barrier = bench.reply_time(Message::BarrierRequest);
-    let echo = bench.reply_time(Message::EchoRequest(Echo { data: &[] }));
-    let deletion = bench.order_time(Message::FlowMod(delete));
+    let points = simple(Version::V10);
+    let time_of = |name: &str| {
+        let mut points = points.iter();
+        message_time(points.find(|point| point.name == name)?)
+    };
+    let (barrier, echo) = (time_of("BarrierRequest"), time_of("EchoRequest"));
+    let deletion = message_time(&deletion_of_all(Version::V10, 128, 1));
     let (us, ms) = (TimeUnit::Microsecond, TimeUnit::Millisecond);
     [
         row("barrier request", "92", us, 92.0, barrier),

@@ -21,6 +21,7 @@ use crate::conversation::{Conversation, Heard};
 use crate::modes::deployment::{Deployment, RuledFlow, Treatment};
 use crate::modes::forged::forged;
 use crate::modes::ordeal::Incident;
+use crate::modes::run::Flaw;
 use crate::modes::site::{Device, addresses, hops, parts, port_of, trunk_ends};
 use crate::modes::stage::{BURST, READY};
 use crate::modes::whims::SignalWhims;
@@ -161,7 +162,7 @@ impl<'a> Play<'a> {
             Incident::Forge { switch, forgery } => forged(
                 &mut self.world,
                 (&self.trial.topology, switch),
-                forgery,
+                (forgery, Flaw::None),
                 &mut self.random,
             ),
         }

@@ -1,8 +1,10 @@
 //! What a walk should see, said by the tables themselves.
 
+use super::super::engine::Meant;
 use super::super::layout::{Region, entry, group};
 use super::super::operations::{Places, words_of};
-use super::walk::{Found, Walk};
+use super::super::walk::{Found, Walk};
+use super::description::{Describing, Seen};
 use crate::action::Action;
 use crate::entry::Entry;
 use crate::group_table::GroupIndex;
@@ -37,29 +39,51 @@ impl Places for Everything {
 }
 
 /// Asserts that a walk found in a table what the table itself finds.
-pub(super) fn check(pipeline: &Pipeline, table: u8, key: &PacketKey, found: &Found) {
+pub(super) fn check(pipeline: &Pipeline, table: u8, key: &PacketKey, found: &Seen) {
     let form = pipeline.form.as_deref().expect("it is kept");
     let at = usize::from(table);
     if form.why_table(at).is_some() {
-        return assert_eq!(*found, Found::ToCore);
+        return assert_eq!(*found, Seen::ToCore);
     }
     let flows = &pipeline.tables[at].flows;
     let Some(index) = flows.lookup(key) else {
-        return assert_eq!(*found, Found::Nothing);
+        return assert_eq!(*found, Seen::Nothing);
     };
     let table = TableId(table);
     if form.tables[at].reason_of(index).is_some() {
         assert!(form.why_entry(pipeline, EntryId { table, index }).is_some());
-        return assert_eq!(*found, Found::ToCore);
+        return assert_eq!(*found, Seen::ToCore);
     }
     let (rank, entry) = flows.ranked_entry(index).expect("it was found");
     let does = does(pipeline, entry);
-    assert_eq!(*found, Found::Entry { rank: rank.0, does });
+    assert_eq!(*found, Seen::Entry { rank: rank.0, does });
+}
+
+/// Asserts that what an entry does can be read out of its words.
+pub(super) fn check_step(pipeline: &Pipeline, table: u8, key: &PacketKey, walk: &Walk<'_>) {
+    let Found::Entry(_, record) = walk.find(table.into(), key) else {
+        return;
+    };
+    let (form, egress) = (
+        pipeline.form.as_deref().expect("it is kept"),
+        &pipeline.egress,
+    );
+    let flows = &pipeline.tables[usize::from(table)].flows;
+    let index = flows.lookup(key).expect("a walk found it");
+    let id = EntryId {
+        table: TableId(table),
+        index,
+    };
+    let meters = &form.meters;
+    match walk.step(record, &Meant { egress, meters }) {
+        Ok(step) => assert_eq!(step.program, flows.entry(index).program),
+        Err(_) => assert!(form.why_entry(pipeline, id).is_some()),
+    }
 }
 
 /// Asserts that a walk sees every group as it is, whether an entry leads there or
 /// not.
-pub(super) fn check_groups(pipeline: &Pipeline, walk: &Walk<'_>) {
+pub(super) fn check_groups(pipeline: &Pipeline, walk: &Describing<'_>) {
     let form = pipeline.form.as_deref().expect("it is kept");
     for (index, group) in pipeline.egress.groups.iter() {
         let (mut seen, mut expected) = (Vec::new(), Vec::new());

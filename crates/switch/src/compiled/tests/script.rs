@@ -1,7 +1,5 @@
 //! A switch, its controller, and walks that begin and end at any time.
 
-use std::sync::atomic::Ordering::Relaxed;
-
 use proptest::prelude::*;
 use units::{Duration, Instant};
 use wire::ethernet::MacAddress;
@@ -15,11 +13,12 @@ use wire::openflow::{
 };
 
 use super::super::form::Form;
-use super::super::layout::{Region, line};
+use super::super::layout::{Region, busy, line, settings};
 use super::super::publication::{Carried, Overflow};
+use super::super::walk::Walk;
 use super::super::{Memory, Sizes};
+use super::description::{Describing, Seen};
 use super::expected;
-use super::walk::{Found, Walk};
 use crate::packet_key::PacketKey;
 use crate::{Config, ConnectionId, Input, Link, Pacing, Peer, PortConfig, Switch};
 
@@ -118,7 +117,7 @@ pub(super) fn steps() -> impl Strategy<Value = Vec<Step>> {
 struct UnderWay {
     processor: usize,
     generation: u64,
-    saw: Vec<Found>,
+    saw: Vec<Seen>,
 }
 
 pub(super) struct Script {
@@ -231,7 +230,7 @@ impl Script {
     /// Asserts that every walk still sees what it saw at its beginning.
     pub(super) fn check_walks(&self) {
         for walk in &self.walks {
-            let again = Walk::at(self.memory(), walk.processor, walk.generation);
+            let again = Describing(Walk::at(self.memory(), walk.generation));
             assert_eq!(saw(&again), walk.saw);
         }
     }
@@ -240,11 +239,12 @@ impl Script {
     pub(super) fn check_present(&mut self) {
         self.finish();
         assert!(self.switch.is_published());
-        let walk = Walk::seeing(self.memory(), 0);
+        let walk = Describing(Walk::begin(self.memory()));
         for table in 0..TABLES {
             for key in keys() {
                 let found = walk.find(table.into(), &key);
                 expected::check(&self.switch.pipeline, table, &key, &found);
+                expected::check_step(&self.switch.pipeline, table, &key, &walk.0);
             }
         }
         expected::check_groups(&self.switch.pipeline, &walk);
@@ -305,7 +305,7 @@ impl Script {
 
     /// Asserts that each of these entries is found if it is there.
     pub(super) fn check_filled(&self, values: std::ops::Range<u16>) {
-        let walk = Walk::seeing(self.memory(), 0);
+        let walk = Describing(Walk::begin(self.memory()));
         for value in values {
             let mut words = [0; crate::packet_key::WORDS];
             words[2] = scattered(value) << 16;
@@ -336,7 +336,7 @@ impl Script {
         let mut words = [0; crate::packet_key::WORDS];
         words[2] = 0x0202_0202_0202 << 16;
         let key = PacketKey::from_words(words);
-        let found = Walk::seeing(self.memory(), 0).find(0, &key);
+        let found = Describing(Walk::begin(self.memory())).find(0, &key);
         expected::check(&self.switch.pipeline, 0, &key, &found);
         assert_eq!(
             self.form().why_table(0),
@@ -347,11 +347,12 @@ impl Script {
 
     /// Returns how many lines have entries elsewhere.
     pub(super) fn spilled(&self) -> usize {
-        let lines = self
-            .memory()
-            .words(Region::Lines)
-            .chunks(Region::Lines.record_words());
-        let spilled = lines.filter(|line| line[line::SPILLED].load(Relaxed) > 0);
+        let memory = self.memory();
+        let lines = 0..memory.sizes().records(Region::Lines);
+        let spilled = lines.filter(|line| {
+            let words = memory.record(Region::Lines, *line);
+            words.get(line::SPILLED) > 0
+        });
         spilled.count()
     }
 
@@ -373,7 +374,7 @@ impl Script {
         if self.switch.settle() {
             self.switch.publish();
             if self.switch.is_published() {
-                let walk = Walk::seeing(self.memory(), 0);
+                let walk = Describing(Walk::begin(self.memory()));
                 for (table, key) in (0..TABLES).cycle().zip(keys().take(12)) {
                     let found = walk.find(table.into(), &key);
                     expected::check(&self.switch.pipeline, table, &key, &found);
@@ -385,8 +386,10 @@ impl Script {
     fn begin_walk(&mut self) {
         let busy = |it: usize| self.walks.iter().any(|walk| walk.processor == it);
         if let Some(processor) = (0..PROCESSORS).find(|it| !busy(*it)) {
-            let walk = Walk::begin(self.memory(), processor);
-            let (generation, saw) = (walk.generation, saw(&walk));
+            self.mark(processor);
+            let settings = self.memory().record(Region::Settings, 0);
+            let generation = settings.get(settings::GENERATION);
+            let saw = saw(&Describing(Walk::at(self.memory(), generation)));
             self.walks.push(UnderWay {
                 processor,
                 generation,
@@ -401,9 +404,15 @@ impl Script {
             generation,
             saw: expected,
         } = self.walks.remove(at);
-        let walk = Walk::at(self.memory(), processor, generation);
+        let walk = Describing(Walk::at(self.memory(), generation));
         assert_eq!(saw(&walk), expected);
-        walk.end();
+        self.mark(processor);
+    }
+
+    /// Marks that a walk begins on a processor, or ends there.
+    fn mark(&self, processor: usize) {
+        let busy = self.memory().record(Region::Busy, processor);
+        busy.set(busy::WALKS, busy.get(busy::WALKS) + 1);
     }
 
     fn end_bundle(&mut self) {
@@ -553,7 +562,7 @@ pub(super) fn config() -> Config {
 
 const FLAGS: BundleFlags = BundleFlags::ATOMIC.with(BundleFlags::ORDERED);
 
-fn saw(walk: &Walk<'_>) -> Vec<Found> {
+fn saw(walk: &Describing<'_>) -> Vec<Seen> {
     let tables = (0..TABLES).flat_map(|table| keys().map(move |key| (table, key)));
     tables
         .map(|(table, key)| walk.find(table.into(), &key))

@@ -4,14 +4,12 @@
 //! core is taken on what walks have left, and taken again if one of them was
 //! quicker.
 
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
-
 use units::Instant;
 use wire::mode_signal::{Level, Mode};
 use wire::openflow::DatapathId;
 
 use super::Agreement;
+use crate::compiled::Record;
 use crate::compiled::layout::modes as at;
 
 const LEVEL_SHIFT: u32 = 24;
@@ -34,17 +32,16 @@ impl Agreement {
     /// Takes a step on what walks have left, and leaves them what came of it.
     pub(crate) fn share<R>(
         &mut self,
-        words: &[AtomicU64],
+        words: Record<'_>,
         mut step: impl FnMut(&mut Self) -> R,
     ) -> R {
         loop {
-            let before = words[at::MODE].load(Acquire);
+            let before = words.get(at::MODE);
             self.read(words, before);
             let mut next = self.clone();
             let outcome = step(&mut next);
             let after = word_of(next.mode);
-            let swapped = words[at::MODE].compare_exchange(before, after, AcqRel, Acquire);
-            if swapped.is_err() {
+            if !words.replace(at::MODE, before, after) {
                 continue;
             }
             next.write(words);
@@ -54,28 +51,27 @@ impl Agreement {
     }
 
     /// Takes over what walks know.
-    fn read(&mut self, words: &[AtomicU64], mode: u64) {
+    fn read(&mut self, words: Record<'_>, mode: u64) {
         self.mode = mode_of(mode);
-        self.origin = DatapathId(words[at::ORIGIN].load(Relaxed));
+        self.origin = DatapathId(words.get(at::ORIGIN));
         for (level, demanded) in self.demanded.iter_mut().enumerate().skip(1) {
-            let ns = words[at::DEMANDED + level].load(Relaxed);
+            let ns = words.get(at::DEMANDED + level);
             *demanded = (ns != 0).then(|| Instant::from_ns(ns));
         }
     }
 
-    fn write(&self, words: &[AtomicU64]) {
-        words[at::ORIGIN].store(self.origin.0, Relaxed);
+    fn write(&self, words: Record<'_>) {
+        words.set(at::ORIGIN, self.origin.0);
         for (level, demanded) in self.demanded.iter().enumerate().skip(1) {
             let ns = demanded.map_or(0, Instant::as_ns);
-            words[at::DEMANDED + level].store(ns, Relaxed);
+            words.set(at::DEMANDED + level, ns);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicU64;
-    use std::sync::atomic::Ordering::SeqCst;
+    use std::cell::Cell;
 
     use units::{Duration, Instant};
 
@@ -91,10 +87,13 @@ mod tests {
         Mode { era, level }
     }
 
-    fn shared() -> (Agreement, Vec<AtomicU64>) {
-        let mut words = Vec::new();
-        words.resize_with(Region::Modes.record_words(), || AtomicU64::new(0));
+    fn shared() -> (Agreement, Vec<Cell<u64>>) {
+        let words = vec![Cell::new(0); Region::Modes.record_words()];
         (Agreement::new(OWN, Duration::from_us(1)), words)
+    }
+
+    fn record(words: &Vec<Cell<u64>>) -> Record<'_> {
+        Record::of(words, Region::Modes, 0)
     }
 
     #[test]
@@ -108,18 +107,18 @@ mod tests {
     #[test]
     fn what_a_walk_entered_is_what_the_core_goes_on_from() {
         let (mut agreement, words) = shared();
-        words[at::MODE].store(word_of(mode(0, 2)), SeqCst);
-        words[at::DEMANDED + 2].store(NOW.as_ns(), SeqCst);
+        words[at::MODE].set(word_of(mode(0, 2)));
+        words[at::DEMANDED + 2].set(NOW.as_ns());
 
-        let lowered = agreement.share(&words, |it| it.lower(NOW, Level::LOWEST));
+        let lowered = agreement.share(record(&words), |it| it.lower(NOW, Level::LOWEST));
 
         let until = NOW + Duration::from_us(1);
         assert_eq!(lowered, Err(Refusal::NotQuiet(until)));
         assert_eq!(agreement.mode(), mode(0, 2));
-        let forced = agreement.share(&words, |it| it.force(Level::LOWEST));
+        let forced = agreement.share(record(&words), |it| it.force(Level::LOWEST));
         assert_eq!(forced, Ok(Step::Enter(mode(1, 0))));
-        assert_eq!(words[at::MODE].load(SeqCst), word_of(mode(1, 0)));
-        assert_eq!(words[at::DEMANDED + 2].load(SeqCst), 0);
+        assert_eq!(words[at::MODE].get(), word_of(mode(1, 0)));
+        assert_eq!(words[at::DEMANDED + 2].get(), 0);
     }
 
     #[test]
@@ -131,14 +130,14 @@ mod tests {
             origin: DatapathId(9),
         };
 
-        let step = agreement.share(&words, |it| {
+        let step = agreement.share(record(&words), |it| {
             if !std::mem::replace(&mut overtaken, true) {
-                words[at::MODE].store(word_of(mode(0, 3)), SeqCst);
+                words[at::MODE].set(word_of(mode(0, 3)));
             }
             it.hear(NOW, heard)
         });
 
         assert_eq!(step, Step::Answer, "the lesser mode does not win");
-        assert_eq!(words[at::MODE].load(SeqCst), word_of(mode(0, 3)));
+        assert_eq!(words[at::MODE].get(), word_of(mode(0, 3)));
     }
 }

@@ -1,18 +1,18 @@
 //! A monitor in words, as walks of the compiled form have it.
 
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
-
 use units::Instant;
 use wire::mode_signal::Level;
 
 use super::{Demand, FlowMonitor, Message, MonitorCounters, Window};
-use crate::compiled::layout::monitor as at;
+use crate::compiled::layout::{Region, monitor as at};
+
+/// A record of [`Region::Monitors`].
+pub(crate) type MonitorWords = [u64; Region::Monitors.record_words()];
 
 impl FlowMonitor {
     /// Writes all that a monitor remembers.
-    pub(crate) fn write(&self, words: &[AtomicU64]) {
-        let set = |at: usize, value: u64| words[at].store(value, Relaxed);
+    pub(crate) fn write(&self, words: &mut MonitorWords) {
+        let mut set = |at: usize, value: u64| words[at] = value;
         for (level, guide) in self.guides.iter().enumerate() {
             set(of_level(level, at::GUIDE), guide.as_ns());
         }
@@ -36,8 +36,8 @@ impl FlowMonitor {
     }
 
     /// Goes on with what walks remember.
-    pub(crate) fn read(&mut self, words: &[AtomicU64]) {
-        let get = |at: usize| words[at].load(Relaxed);
+    pub(crate) fn read(&mut self, words: &MonitorWords) {
+        let get = |at: usize| words[at];
         // Levels without a contract have that of the last one.
         let last = self.contracts.given().len() - 1;
         for (level, guide) in self.guides.iter_mut().enumerate() {
@@ -119,8 +119,6 @@ const fn low(word: u64) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicU64;
-
     use units::{Duration, Instant};
     use wire::message_shim::MessageShim;
 
@@ -136,8 +134,7 @@ mod tests {
         let contracts = [contract(10), contract(1000)];
         let contracts = Contracts::new(&contracts, Duration::from_ns(7)).unwrap();
         let mut stays = FlowMonitor::new(contracts);
-        let mut words = Vec::new();
-        words.resize_with(Region::Monitors.record_words(), || AtomicU64::new(0));
+        let mut words = [0; Region::Monitors.record_words()];
 
         for step in 0..200u32 {
             let packet = Packet {
@@ -152,7 +149,7 @@ mod tests {
             let mut moves = FlowMonitor::new(contracts);
             moves.read(&words);
             assert_eq!(moves.observe(now, &packet), stays.observe(now, &packet));
-            moves.write(&words);
+            moves.write(&mut words);
             assert_eq!(moves.counters(), stays.counters());
         }
     }

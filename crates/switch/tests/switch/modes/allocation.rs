@@ -1,10 +1,7 @@
 //! Watching flows, and changing the mode, allocates nothing: every buffer is made at
 //! the start.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-
-use switch::compiled::{Memory, Overflow, Sizes, Words};
+use switch::compiled::{Memory, Overflow, Sizes};
 use switch::{Input, Output, Switch};
 use units::{Duration, Instant};
 use wire::mode_signal::Kind;
@@ -14,16 +11,6 @@ use super::{MONITOR, config, from_host, message, mode, signal, taking_part, watc
 use crate::world::{World, output};
 
 const FRAMES: u32 = 2_000;
-
-/// Words that others would share.
-#[derive(Clone, Debug)]
-struct Shared(Arc<Vec<AtomicU64>>);
-
-impl Words for Shared {
-    fn words(&self) -> &[AtomicU64] {
-        &self.0
-    }
-}
 
 /// A switch that watches what comes from port 1.
 fn watching() -> World {
@@ -41,12 +28,9 @@ fn watching() -> World {
 fn compiled() -> World {
     let mut world = watching();
     let sizes = Sizes::new(&config(None), 16, 1);
-    let memory = Memory::new(sizes.clone(), |region| {
-        let count = sizes.records(region) * region.record_words();
-        let words = (0..count).map(|_| AtomicU64::new(0));
-        Box::new(Shared(Arc::new(words.collect())))
-    });
-    world.switch.compile_into(memory, Overflow::ToCore);
+    world
+        .switch
+        .compile_into(Memory::private(sizes), Overflow::ToCore);
     publish(&mut world.switch);
     world
 }
