@@ -22,6 +22,7 @@ use calculus::analysis::tfa::{self, Engine};
 use calculus::analysis::{
     Flow, FlowId, Multiplexing, Network, RateLatency, Server, ServerId, TokenBucket,
 };
+use units::Seeded;
 use units::fine::{Data, Rate, Time};
 
 const WIDTH: u32 = 25;
@@ -33,7 +34,7 @@ const WHOLE: u32 = 30;
 const SINGLE: u32 = 5_000;
 
 fn main() {
-    let mut random = Prng(1);
+    let mut random = Seeded::new(1);
     let network = torus(&mut random);
     println!("{FLOWS} flows over {HOPS} of {PORTS} ports");
     print_percentiles("whole network, engine", WHOLE, |_| {
@@ -109,7 +110,7 @@ fn longest_stall(during: std::time::Duration) -> std::time::Duration {
     longest
 }
 
-fn torus(random: &mut Prng) -> Network {
+fn torus(random: &mut Seeded) -> Network {
     let rate = Rate::of_bps(10_000_000_000).expect("below 18 Tbit/s");
     let server = Server {
         service: vec![RateLatency {
@@ -131,15 +132,15 @@ fn torus(random: &mut Prng) -> Network {
 
 /// Servers of up to four times the rate that they need, each of whose flows goes on
 /// to one of the next eighth of all servers.
-fn feed_forward(random: &mut Prng, ports: u32, buckets: u64, priorities: u64) -> Network {
+fn feed_forward(random: &mut Seeded, ports: u32, buckets: u64, priorities: u64) -> Network {
     let mut flows = Vec::new();
     let mut needed = vec![1; ports as usize];
     for _ in 0..FLOWS {
         let mut flow = flow(random);
-        let mut at = random.below(ports);
+        let mut at = below(random, ports);
         flow.path = vec![ServerId(at)];
         for _ in 1..HOPS {
-            at += 1 + random.below(ports / 8);
+            at += 1 + below(random, ports / 8);
             if at < ports {
                 flow.path.push(ServerId(at));
             }
@@ -150,7 +151,7 @@ fn feed_forward(random: &mut Prng, ports: u32, buckets: u64, priorities: u64) ->
             ..slow
         }));
         flow.buckets[0].burst = Data::from_ubits(buckets * flow.max_packet.as_ubits());
-        flow.priority = u8::try_from(random.between(1, priorities)).expect("few");
+        flow.priority = u8::try_from(between(random, 1, priorities)).expect("few");
         for server in &flow.path {
             needed[server.index()] += flow.buckets[0].rate.as_ubps();
         }
@@ -158,7 +159,7 @@ fn feed_forward(random: &mut Prng, ports: u32, buckets: u64, priorities: u64) ->
     }
     let servers = needed.into_iter().map(|needed| Server {
         service: vec![RateLatency {
-            rate: Rate::from_ubps(needed * random.between(15, 40) / 10),
+            rate: Rate::from_ubps(needed * between(random, 15, 40) / 10),
             latency: Time::from_fs(5_000_000_000),
         }],
         link: None,
@@ -175,11 +176,11 @@ fn feed_forward(random: &mut Prng, ports: u32, buckets: u64, priorities: u64) ->
 }
 
 /// A flow that goes from a switch into one of four directions, by random steps.
-fn flow(random: &mut Prng) -> Flow {
-    let burst = Data::of_bits(8 * random.between(84, 1_538)).expect("small");
+fn flow(random: &mut Seeded) -> Flow {
+    let burst = Data::of_bits(8 * between(random, 84, 1_538)).expect("small");
     Flow {
         buckets: vec![TokenBucket {
-            rate: Rate::of_bps(random.between(1_000_000, 9_000_000)).expect("small"),
+            rate: Rate::of_bps(between(random, 1_000_000, 9_000_000)).expect("small"),
             burst,
         }],
         path: path(random),
@@ -188,8 +189,8 @@ fn flow(random: &mut Prng) -> Flow {
     }
 }
 
-fn path(random: &mut Prng) -> Vec<ServerId> {
-    let mut below = |limit: u32| random.below(limit);
+fn path(random: &mut Seeded) -> Vec<ServerId> {
+    let mut below = |limit: u32| below(random, limit);
     let (mut x, mut y) = (below(WIDTH), below(HEIGHT));
     let (east, south) = (below(2), below(2));
     let step = |at: u32, forth: u32, size: u32| (at + if forth == 1 { 1 } else { size - 1 }) % size;
@@ -213,20 +214,11 @@ fn grow(flow: &mut Flow, times: u64) {
     }
 }
 
-/// xorshift64*.
-struct Prng(u64);
+fn below(random: &mut Seeded, limit: u32) -> u32 {
+    let drawn = random.below(limit.into());
+    u32::try_from(drawn).expect("below a limit of 32 bits")
+}
 
-impl Prng {
-    fn below(&mut self, limit: u32) -> u32 {
-        let random = self.between(0, u64::from(limit) - 1);
-        u32::try_from(random).expect("below its limit")
-    }
-
-    fn between(&mut self, least: u64, most: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        let value = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16;
-        least + value % (most - least + 1)
-    }
+fn between(random: &mut Seeded, least: u64, most: u64) -> u64 {
+    least + random.up_to(most - least)
 }

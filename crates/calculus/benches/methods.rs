@@ -17,6 +17,7 @@ use calculus::analysis::{
     Analysis, Flow, Method, Multiplexing, Network, NotApplicable, RateLatency, Server, ServerId,
     TokenBucket, analyze, ludb, pmoo, sfa, tfa, tfa_dnc, tma,
 };
+use units::Seeded;
 use units::fine::{Data, Rate, Time};
 
 type Analyze = fn(&Network) -> Result<Analysis, NotApplicable>;
@@ -40,7 +41,7 @@ const RUNS: u32 = 5;
 
 fn main() {
     for (servers, flows) in SIZES {
-        let network = network(servers, flows, &mut Prng(1));
+        let network = network(servers, flows, &mut Seeded::new(1));
         println!("{flows} flows over {servers} servers");
         for (name, analyze) in METHODS {
             let us = least_us(|| drop(black_box(analyze(&network))));
@@ -72,12 +73,12 @@ fn count_bounded(analysis: &Analysis) -> usize {
         .count()
 }
 
-fn network(servers: u32, flows: u32, random: &mut Prng) -> Network {
+fn network(servers: u32, flows: u32, random: &mut Seeded) -> Network {
     let paths: Vec<_> = (0..flows).map(|_| path(servers, random)).collect();
     let servers = (0..servers).map(|id| {
         let crossing = paths.iter().filter(|path| path.contains(&ServerId(id)));
         let needed = 1_000_000 * u64::try_from(crossing.count()).expect("few") + 1;
-        let tenths = 11 + random.below(90);
+        let tenths = 11 + below(random, 90);
         Server {
             service: vec![RateLatency {
                 rate: Rate::of_bps(needed * u64::from(tenths) / 10).expect("some Gbit/s"),
@@ -105,11 +106,11 @@ fn network(servers: u32, flows: u32, random: &mut Prng) -> Network {
     network
 }
 
-fn path(servers: u32, random: &mut Prng) -> Vec<ServerId> {
-    let mut at = random.below(servers);
+fn path(servers: u32, random: &mut Seeded) -> Vec<ServerId> {
+    let mut at = below(random, servers);
     let mut path = vec![ServerId(at)];
-    while path.len() < HOPS_MAX && random.below(5) > 0 {
-        at += [1, 2, servers / 5][random.below(3) as usize];
+    while path.len() < HOPS_MAX && below(random, 5) > 0 {
+        at += [1, 2, servers / 5][below(random, 3) as usize];
         if at >= servers {
             break;
         }
@@ -118,16 +119,7 @@ fn path(servers: u32, random: &mut Prng) -> Vec<ServerId> {
     path
 }
 
-/// SplitMix64, whose seed is its state.
-struct Prng(u64);
-
-impl Prng {
-    fn below(&mut self, limit: u32) -> u32 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        let below = ((mixed >> 32) * u64::from(limit)) >> 32;
-        u32::try_from(below).expect("below a limit of 32 bits")
-    }
+fn below(random: &mut Seeded, limit: u32) -> u32 {
+    let drawn = random.below(limit.into());
+    u32::try_from(drawn).expect("below a limit of 32 bits")
 }

@@ -3,10 +3,9 @@
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use units::{BitRate, DataSize, Duration};
+use units::{BitRate, DataSize, Duration, Seeded};
 
 use crate::limits::MOST_CHANGES;
-use crate::random::Random;
 use crate::{ClassIndex, HostIndex, Recording, Treatment};
 
 /// How late a frame may leave its host if nothing else is said.
@@ -124,7 +123,7 @@ impl Goose {
                 times.filter(|time| (start..end).contains(time)).collect()
             }
             StateChanges::Every(mean) => {
-                let mut random = Random::new(seed);
+                let mut random = Seeded::new(seed);
                 let spread = (mean.as_ns() - self.min_spacing.as_ns()) * 2;
                 let mut next = || self.min_spacing + Duration::from_ns(random.up_to(spread));
                 let mut times = Vec::new();

@@ -29,7 +29,6 @@ mod network;
 mod plan;
 mod problem;
 mod profile;
-pub mod random;
 mod read;
 mod record;
 mod reference;

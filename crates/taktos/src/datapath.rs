@@ -2,9 +2,9 @@
 //!
 //! One thread carries frames and control ([`linux::packet_loop`]). Beside it stand
 //! small threads that wait where it must not: one for each controller that is
-//! dialled and each address that is listened on ([`doors`]), one for each enciphered
-//! connection ([`tls`](crate::tls)), and one that looks after the interfaces ([`port_keeper`]),
-//! which are left as they were found.
+//! dialled and each address that is listened on ([`doors`]), another one where that is
+//! enciphered ([`tls`](crate::tls)), and one that looks after the interfaces
+//! ([`port_keeper`]), which are left as they were found.
 
 pub mod carriage;
 pub mod control_socket;
@@ -179,7 +179,7 @@ impl Datapath {
         let (commands, obeyed) = mpsc::channel();
         let (tell, events) = mpsc::sync_channel(EVENTS_WAITING);
         let listeners = let_in(plan, tools, &commands)?;
-        let dialers: Vec<_> = dial(plan, &commands, &tell);
+        let dialers: Vec<_> = dial(plan, &commands, &tell)?;
         let board = Board::of(carried.ports, plan)?;
         let keeper = PortKeeper::start(board.kept, carried.carriage, commands, tell)?;
         let (tell, closed) = mpsc::sync_channel(EVENTS_WAITING);
@@ -348,7 +348,11 @@ fn port_title(number: PortNumber, interface: &str) -> String {
     format!("port {number} ({interface})")
 }
 
-fn dial(plan: &Plan, commands: &Sender<Command>, tell: &SyncSender<Event>) -> Vec<Dialer> {
+fn dial(
+    plan: &Plan,
+    commands: &Sender<Command>,
+    tell: &SyncSender<Event>,
+) -> io::Result<Vec<Dialer>> {
     let controllers = plan.controllers.iter().cloned();
     let dial = |controller| doors::dial(controller, commands.clone(), tell.clone());
     controllers.map(dial).collect()

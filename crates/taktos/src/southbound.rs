@@ -191,7 +191,7 @@ impl OpenDoors {
     pub fn serve(
         self,
         entrance: &SideEntrance,
-        tell: impl Fn(Complaint) + Clone + Send + 'static,
+        tell: impl Fn(Complaint) + Clone + Send + Sync + 'static,
     ) -> io::Result<Vec<Gate>> {
         let gates = self.enciphered.into_iter().map(|(listener, _, terms)| {
             let entrance = entrance.clone();

@@ -2,8 +2,9 @@
 //!
 //! TLS ends in a thread beside the loop that uses a connection: a [`relay`] passes
 //! plain bytes on over a pair of sockets, so that the loop does no cryptography, and
-//! cannot be delayed by any. A switch, which has few connections, has a thread for
-//! each ([`courier`]); a controller has one for all ([`gate`]).
+//! cannot be delayed by any. Each controller that a switch dials and each address on
+//! which it listens has such a thread ([`courier`]), and so has each address of a
+//! controller ([`gate`]).
 //!
 //! Both ends prove who they are by certificates of one authority, which belongs to
 //! the site. A controller's certificate has to bear the name under which it is
@@ -13,10 +14,8 @@ pub mod claim;
 pub mod complaints;
 pub mod courier;
 pub mod gate;
-pub mod handshake;
 pub mod refusal;
 pub mod relay;
-pub mod watch;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,6 +27,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use thiserror::Error;
+use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Runtime};
 
 /// How long the peer may take to prove who it is.
 pub const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(5);
@@ -202,14 +203,17 @@ fn contradiction(error: impl ToString) -> TlsError {
     TlsError::Contradiction(error.to_string())
 }
 
-/// Returns a failure of TLS as one of the connection.
-fn broken(error: rustls::Error) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, error)
+/// Starts the thread on which TLS ends.
+fn runtime() -> io::Result<Runtime> {
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(1).thread_name("tls").enable_all();
+    builder.build()
 }
 
-fn is_for_later(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    )
+/// Takes over a connection that was waited for.
+fn unblocked(stream: std::net::TcpStream) -> io::Result<TcpStream> {
+    // A message is one write: waiting for more only delays it.
+    stream.set_nodelay(true)?;
+    stream.set_nonblocking(true)?;
+    TcpStream::from_std(stream)
 }

@@ -14,7 +14,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, ServerConfig, StreamOwned};
@@ -266,6 +266,30 @@ fn what_was_said_before_one_end_left_reaches_the_other() {
     assert!(read(&mut plain, LENGTH).unwrap() == vec![7; LENGTH]);
     assert_eq!(plain.read(&mut [0]).unwrap(), 0);
     drop(writing.join());
+}
+
+#[test]
+fn who_does_not_take_what_was_said_keeps_no_place_once_the_other_end_has_left() {
+    let entrance = Entrance::open(1);
+    let (_idle, mut plain) = entrance.admit();
+    let papers = entrance.site.certify("switch");
+    let enters = || {
+        let mut line = entrance.dial_with(&papers);
+        line.write_all(b"hello").is_ok() && line.flush().is_ok()
+    };
+
+    plain
+        .set_write_timeout(Some(Duration::from_millis(500)))
+        .unwrap();
+    while plain.write_all(&[7; 1 << 16]).is_ok() {}
+    let meanwhile = enters();
+    drop(plain);
+
+    assert!(!meanwhile, "there were two in one place");
+    let give_up = Instant::now() + PATIENCE;
+    while !enters() {
+        assert!(Instant::now() < give_up, "its place is still taken");
+    }
 }
 
 #[test]

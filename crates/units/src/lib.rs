@@ -18,17 +18,19 @@
 //!
 //! Text is read and written with its unit: `"100 Mbit/s"`, `"250 us"`,
 //! `"306 B"`; see [`ParseQuantityError`]. Analyses of whole networks compute in
-//! the finer quantities of [`fine`].
+//! the finer quantities of [`fine`]. What is random follows from a seed, by [`Seeded`].
 
 #![warn(missing_docs)]
 
 mod data;
 pub mod fine;
+mod seeded;
 mod text;
 mod time;
 pub mod whole_ns;
 
 pub use data::{BitRate, DataSize};
+pub use seeded::Seeded;
 pub use text::ParseQuantityError;
 pub use time::{Delay, Duration, Instant};
 

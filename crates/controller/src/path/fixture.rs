@@ -1,7 +1,7 @@
 //! Networks for tests of paths.
 
 use proptest::prelude::*;
-use units::Instant;
+use units::{Instant, Seeded};
 use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
 
@@ -78,9 +78,8 @@ pub(crate) fn any_network(
 /// Returns what links cost: 0 to 4 each way, some as much as others.
 pub(crate) fn price(seed: u64) -> impl Fn(PortId) -> u64 {
     move |port| {
-        let mixed = (port.datapath.0 * 64 + u64::from(port.port.0) + seed)
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (mixed >> 40) % 5
+        let place = port.datapath.0 * 64 + u64::from(port.port.0);
+        Seeded::new(place + seed).below(5)
     }
 }
 

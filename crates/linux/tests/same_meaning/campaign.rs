@@ -48,7 +48,7 @@ impl Campaign {
         let mut seeds = Random::new(self.seed);
         let (mut pairs, mut said) = (0, 0);
         while pairs < self.pairs {
-            let seed = seeds.next();
+            let seed = seeds.number();
             let case = generator::draw(seed, FRAMES);
             if difference(&case, engine).is_some() {
                 refute(&case, seed, engine);

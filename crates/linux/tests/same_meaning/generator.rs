@@ -70,7 +70,7 @@ impl Draft {
             },
             masks: random.pick(&[4, 64, 64, 64]),
             room: random.pick(&[64, 64, 64, 128]),
-            seed: random.next(),
+            seed: random.number(),
             standalone: u8::from(random.once_in(30)),
         };
         let templates = (0..random.between(2, 8)).map(|_| Template::draw(&mut random));

@@ -10,7 +10,7 @@
 //! After each failure the way is made whole and left alone, since Linux holds back
 //! news of a carrier that follow each other within a second.
 
-use units::{Duration, Instant};
+use units::{Duration, Instant, Seeded};
 use wire::ethernet::SHORTEST_FRAME;
 
 use super::{
@@ -18,7 +18,6 @@ use super::{
     Setting, Settings, TO, at_each, choice, need_two_ports,
 };
 use crate::measurement::Value;
-use crate::seeded::Seeded;
 use crate::statistics::Distribution;
 use crate::trial::{Fault, PortIndex, Setup, Stream, Tester, Trial};
 

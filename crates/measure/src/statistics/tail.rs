@@ -26,10 +26,9 @@
 //! Shapes of a half and above, whose moments do not exist; the threshold is the caller's
 //! choice.
 
-use units::Duration;
+use units::{Duration, Seeded};
 
 use super::{Distribution, as_f64, nearest};
-use crate::seeded::Seeded;
 
 /// Fewer values above the threshold do not show a shape.
 pub const FEWEST_PEAKS: u64 = 50;

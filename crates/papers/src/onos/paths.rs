@@ -3,8 +3,7 @@
 use controller::northbound::{
     Cover, FlowMatch, Protection, Requirement, Traffic, Transport, TransportProtocol,
 };
-use scenario::random::Random;
-use units::{BitRate, DataSize, Delay, Duration};
+use units::{BitRate, DataSize, Delay, Duration, Seeded};
 
 use super::emulation::{PROMISED, host_address, host_name};
 use super::wide_area::WideArea;
@@ -74,7 +73,7 @@ impl Break {
     pub fn unconcerned(
         &self,
         map: &WideArea,
-        random: &mut Random,
+        random: &mut Seeded,
         count: usize,
     ) -> Vec<[usize; 2]> {
         let cities: Vec<usize> = (0..map.places.len()).collect();
@@ -180,7 +179,7 @@ mod tests {
             assert_eq!(map.distances(*from, None)[*to], Some(5));
             assert_eq!(found.detour(&map, [*from, *to]), Some(6));
         }
-        for [from, to] in found.unconcerned(&map, &mut Random::new(1), 100) {
+        for [from, to] in found.unconcerned(&map, &mut Seeded::new(1), 100) {
             assert_eq!(
                 map.distances(from, None)[to],
                 found.detour(&map, [from, to])

@@ -4,9 +4,8 @@ use controller::northbound::Decision;
 use controller::store::MemoryStore;
 use controller::{Input, Reply, Request};
 use measure::reproduction::Row;
-use scenario::random::Random;
 use switch::Link;
-use units::Duration;
+use units::{Duration, Seeded};
 
 use super::super::amounts::real;
 use super::super::{Effort, Outcome, Progress, Settings, World};
@@ -106,7 +105,7 @@ impl<'m> Trial<'m> {
     ) -> Self {
         let mut emulation = Emulation::new(map, MemoryStore::default());
         emulation.connect_all();
-        let mut random = Random::new(seed);
+        let mut random = Seeded::new(seed);
         let concerned = broken.pairs.iter().cycle().take(amounts.rerouted).copied();
         let others = broken.unconcerned(map, &mut random, amounts.flows - amounts.rerouted);
         let pairs: Vec<_> = concerned.chain(others).collect();

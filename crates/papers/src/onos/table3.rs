@@ -5,7 +5,7 @@ use std::time::Duration;
 use controller::store::MemoryStore;
 use controller::{Event, Request};
 use measure::reproduction::Row;
-use scenario::random::Random;
+use units::Seeded;
 
 use super::super::amounts::real;
 use super::super::{Effort, Outcome, Progress, Settings, World};
@@ -113,7 +113,7 @@ impl Trial {
         let mut emulation = Emulation::new(map, MemoryStore::default());
         emulation.connect_all();
         let pairs = pairs_apart(map, HOPS);
-        let mut random = Random::new(seed);
+        let mut random = Seeded::new(seed);
         let mut draw = || {
             random
                 .choose(&pairs)

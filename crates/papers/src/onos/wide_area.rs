@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use scenario::random::Random;
+use units::Seeded;
 
 /// The side of the square.
 const SIDE: u64 = 1_000_000;
@@ -33,7 +33,7 @@ impl WideArea {
     /// If there are fewer links than join all cities, or more than find room.
     #[must_use]
     pub fn draw(seed: u64, cities: usize, links: usize) -> Self {
-        let mut random = Random::new(seed);
+        let mut random = Seeded::new(seed);
         let mut draw = || (random.up_to(SIDE), random.up_to(SIDE));
         let positions: Vec<(u64, u64)> = (0..cities).map(|_| draw()).collect();
         let mut chosen = tour(&positions);

@@ -2,14 +2,13 @@
 //! same for every run.
 
 use toml::de::DeValue;
-use units::{DataSize, Duration};
+use units::{DataSize, Duration, Seeded};
 
 use crate::HostIndex;
 use crate::format::FLOW_SET;
 use crate::limits::MOST_FLOWS;
 use crate::mistake::{Mistake, quote};
 use crate::problem::{Place, Problems};
-use crate::random::Random;
 use crate::read::flows::{Flows, Terms};
 use crate::read::traffic::{Kind, Values};
 use crate::record::{Record, records};
@@ -43,7 +42,7 @@ impl Flows<'_> {
             problems.report(record.place_of("count"), mistake);
             return;
         }
-        let mut random = Random::new(record.number("seed").unwrap_or(DEFAULT_SEED));
+        let mut random = Seeded::new(record.number("seed").unwrap_or(DEFAULT_SEED));
         for n in 1..=set.count {
             if !self.draw(&set, n, record, &mut random, problems) {
                 return;
@@ -57,7 +56,7 @@ impl Flows<'_> {
         set: &Set<'_>,
         n: usize,
         record: &Record<'_>,
-        random: &mut Random,
+        random: &mut Seeded,
         problems: &mut Problems,
     ) -> bool {
         let Some((source, receivers)) = self.draw_ends(set, random) else {
@@ -91,7 +90,7 @@ impl Flows<'_> {
         fits
     }
 
-    fn draw_ends(&self, set: &Set<'_>, random: &mut Random) -> Option<(HostIndex, Vec<HostIndex>)> {
+    fn draw_ends(&self, set: &Set<'_>, random: &mut Seeded) -> Option<(HostIndex, Vec<HostIndex>)> {
         for _ in 0..DRAWS_PER_RECEIVER {
             let source = *random.choose(&set.from)?;
             let mut receivers = Vec::with_capacity(set.receivers);

@@ -3,7 +3,7 @@
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use scenario::{MILLION, Quantiles};
-use units::Delay;
+use units::{Delay, Seeded};
 
 /// Draws; the same seed and device draw the same.
 #[derive(Clone, Debug)]
@@ -13,9 +13,8 @@ impl Dice {
     /// Starts from the seed of a run, for the device of this number.
     #[must_use]
     pub fn new(seed: u64, device: u64) -> Self {
-        // Any step that is not small keeps the devices' numbers apart.
-        let mixed = seed.wrapping_add(device.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        Self(Xoshiro256PlusPlus::seed_from_u64(mixed))
+        let seed = Seeded::seed_of(seed, device);
+        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
     /// Returns a number from 0 to a million, all alike.

@@ -193,11 +193,11 @@ impl Ordeal {
     }
 
     fn draw_incidents(&mut self, random: &mut Random) {
-        let mut at = Instant::ZERO + time_below(FOR_INCIDENTS, random);
+        let mut at = Instant::ZERO + random.time_below(FOR_INCIDENTS);
         for _ in 0..random.between(1, INCIDENTS_MAX) {
             at = match random.in_percent(50) {
-                true => at + time_below(CLOSELY, random),
-                false => Instant::ZERO + time_below(FOR_INCIDENTS, random),
+                true => at + random.time_below(CLOSELY),
+                false => Instant::ZERO + random.time_below(FOR_INCIDENTS),
             };
             self.draw_incident(at, random);
         }
@@ -221,7 +221,7 @@ impl Ordeal {
             55..60 => self.add(at, Incident::Force { switch, level }),
             60..70 => {
                 self.add(at, Incident::Crash { switch });
-                let back = at + time_below(self.heartbeat * 4u64, random);
+                let back = at + random.time_below(self.heartbeat * 4u64);
                 self.add(back, Incident::Restart { switch });
             }
             70..82 => self.draw_cuts(at, random),
@@ -234,7 +234,7 @@ impl Ordeal {
 
     /// Cuts a few cables at once, of which most heal together.
     fn draw_cuts(&mut self, at: Instant, random: &mut Random) {
-        let back = at + time_below(FOR_INCIDENTS, random);
+        let back = at + random.time_below(FOR_INCIDENTS);
         let heals = random.in_percent(80);
         for _ in 0..random.between(1, 4) {
             let cable = random.index(self.topology.cables.len());
@@ -282,9 +282,4 @@ impl Noise {
             },
         }
     }
-}
-
-/// Returns a length of time below `limit`.
-fn time_below(limit: Duration, random: &mut Random) -> Duration {
-    Duration::from_ns(random.below(limit.as_ns().max(1)))
 }

@@ -1,6 +1,6 @@
 //! What becomes of the signals on one cable.
 
-use units::Duration;
+use units::{Duration, Seeded};
 use wire::ethernet::EtherType;
 
 use super::ordeal::Noise;
@@ -23,12 +23,12 @@ impl SignalWhims {
     /// Returns what becomes of signals on the cable of this number.
     #[must_use]
     pub fn new(noise: &Noise, cable: usize, seed: u64) -> Self {
-        let mixed = seed.wrapping_add((cable as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let seed = Seeded::seed_of(seed, cable as u64 + 1);
         Self {
             is_deaf: noise.deaf[cable],
             noise: noise.clone(),
             lost: [0; 2],
-            random: Random::new(mixed),
+            random: Random::new(seed),
         }
     }
 

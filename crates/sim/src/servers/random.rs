@@ -2,6 +2,7 @@
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use units::Duration;
 
 /// Draws numbers; the same seed draws the same ones.
 #[derive(Clone, Debug)]
@@ -30,6 +31,11 @@ impl Random {
     pub fn index(&mut self, length: usize) -> usize {
         let place = self.below(length as u64);
         usize::try_from(place).expect("a place is below the length of a list")
+    }
+
+    /// Returns a length of time below `limit`; none if there is none below it.
+    pub fn time_below(&mut self, limit: Duration) -> Duration {
+        Duration::from_ns(self.below(limit.as_ns().max(1)))
     }
 
     /// Returns a number from `least` to `most`, both possible.

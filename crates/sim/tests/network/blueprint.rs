@@ -12,10 +12,9 @@ use controller::northbound::{
     TransportProtocol,
 };
 use controller::place::{LinkEnds, PortId};
-use rand_core::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use sim::Parts;
 use sim::parts::{End, LinkPart, Node, Processing, SwitchPart};
+use sim::servers::random::Random;
 use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::{EtherType, MacAddress, VlanTag, wire_size};
 use wire::openflow::{DatapathId, PortNumber};
@@ -36,29 +35,6 @@ const INTRUDERS_AT_PORT: usize = 4;
 const INTRUDERS_RATE: BitRate = BitRate::from_mbps(1);
 /// A port of each switch into which nothing is plugged.
 const SPARE_PORT: u32 = 99;
-
-pub struct Dice(Xoshiro256PlusPlus);
-
-impl Dice {
-    pub fn new(seed: u64) -> Self {
-        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
-    }
-
-    /// Returns a number below `limit`.
-    pub fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.0.next_u64() % limit as u64).unwrap()
-    }
-
-    /// Returns one of `choices`.
-    pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.below(choices.len())]
-    }
-
-    /// Returns a length of time below `limit`.
-    pub fn time_below(&mut self, limit: Duration) -> Duration {
-        Duration::from_ns(self.0.next_u64() % limit.as_ns())
-    }
-}
 
 /// A network that can be built, and what is asked of it.
 pub struct Blueprint {
@@ -140,15 +116,15 @@ pub enum Kind {
 impl Blueprint {
     /// Draws a ring, a grid or a diamond with flows between its hosts.
     pub fn draw(seed: u64) -> Self {
-        let mut dice = Dice::new(seed);
-        let size = 3 + dice.below(3);
-        let (switches, links) = match dice.below(3) {
+        let mut random = Random::new(seed);
+        let size = 3 + random.index(3);
+        let (switches, links) = match random.index(3) {
             0 => ring(size),
             1 => grid(2, size),
             _ => diamond(size - 1),
         };
         let hosts = (0..switches)
-            .chain((0..2).map(|_| dice.below(switches)))
+            .chain((0..2).map(|_| random.index(switches)))
             .collect();
         let mut blueprint = Self {
             seed,
@@ -159,14 +135,14 @@ impl Blueprint {
             applications: vec![ApplicationKind::Deterministic],
             loss_ppm: 0,
             budgets: Budgets {
-                processing: dice.pick(&[60, 120, 400].map(Delay::from_us)),
-                port: dice.pick(&[25, 60, 200].map(Delay::from_us)),
+                processing: random.pick(&[60, 120, 400].map(Delay::from_us)),
+                port: random.pick(&[25, 60, 200].map(Delay::from_us)),
             },
             switches,
         };
-        let phases = Phases::draw(&mut dice);
-        for _ in 0..6 + dice.below(14) {
-            let wish = blueprint.wish(&mut dice, phases);
+        let phases = Phases::draw(&mut random);
+        for _ in 0..6 + random.index(14) {
+            let wish = blueprint.wish(&mut random, phases);
             blueprint.wishes.push(wish);
         }
         blueprint
@@ -282,10 +258,10 @@ impl Blueprint {
     }
 
     /// Has somebody imitate the flows at the ports of all hosts that are no ends of them.
-    pub fn intrude(&mut self, dice: &mut Dice) {
+    pub fn intrude(&mut self, random: &mut Random) {
         for at in 0..self.hosts.len() {
             for _ in 0..INTRUDERS_AT_PORT {
-                let flow = dice.below(self.wishes.len());
+                let flow = random.index(self.wishes.len());
                 let wish = &self.wishes[flow];
                 if wish.source == at || wish.receivers.contains(&at) {
                     continue;
@@ -293,31 +269,31 @@ impl Blueprint {
                 let tag = VlanTag {
                     priority: 7,
                     drop_eligible: false,
-                    id: u16::try_from(dice.below(3)).unwrap(),
+                    id: u16::try_from(random.index(3)).unwrap(),
                 };
                 self.intruders.push(Intruder {
                     at,
                     flow,
-                    claims: dice.pick(&[Claimed::Source, Claimed::Receiver]),
-                    vlan: dice.pick(&[None, None, Some(tag)]),
-                    phase: dice.time_below(Duration::from_ms(60)),
+                    claims: random.pick(&[Claimed::Source, Claimed::Receiver]),
+                    vlan: random.pick(&[None, None, Some(tag)]),
+                    phase: random.time_below(Duration::from_ms(60)),
                 });
             }
         }
     }
 
-    fn wish(&self, dice: &mut Dice, phases: Phases) -> Wish {
-        let source = dice.below(self.hosts.len());
+    fn wish(&self, random: &mut Random, phases: Phases) -> Wish {
+        let source = random.index(self.hosts.len());
         let receivers: Vec<_> = (1..self.hosts.len())
             .map(|step| (source + step) % self.hosts.len())
             .collect();
-        let first = dice.below(receivers.len());
-        let kind = dice.pick(&[Kind::Greedy, Kind::Greedy, Kind::SampledValues, Kind::Goose]);
+        let first = random.index(receivers.len());
+        let kind = random.pick(&[Kind::Greedy, Kind::Greedy, Kind::SampledValues, Kind::Goose]);
         let more = match kind {
             Kind::Greedy => 0,
-            Kind::SampledValues | Kind::Goose => dice.below(2),
+            Kind::SampledValues | Kind::Goose => random.index(2),
         };
-        let class = dice.pick(&[BEST_EFFORT, 3, 5, 6]);
+        let class = random.pick(&[BEST_EFFORT, 3, 5, 6]);
         let class = if kind == Kind::Greedy { class } else { 6 };
         let rate = match (kind, class) {
             (Kind::SampledValues, _) => BitRate::from_bps(4_000 * wire_size(160).as_bits()),
@@ -335,13 +311,13 @@ impl Blueprint {
             kind,
             frame: match (kind, class) {
                 (Kind::Greedy, BEST_EFFORT) => 1514,
-                (Kind::Greedy, _) => dice.pick(&[80, 200, 600]),
+                (Kind::Greedy, _) => random.pick(&[80, 200, 600]),
                 (Kind::SampledValues | Kind::Goose, _) => 160,
             },
             rate,
-            burst: 1 + dice.below(5) as u64,
+            burst: 1 + random.index(5) as u64,
             class,
-            phase: phases.draw_one(dice),
+            phase: phases.draw_one(random),
         }
     }
 
@@ -561,15 +537,15 @@ enum Phases {
 }
 
 impl Phases {
-    fn draw(dice: &mut Dice) -> Self {
-        dice.pick(&[Self::Together, Self::HopsApart, Self::Random])
+    fn draw(random: &mut Random) -> Self {
+        random.pick(&[Self::Together, Self::HopsApart, Self::Random])
     }
 
-    fn draw_one(self, dice: &mut Dice) -> Duration {
+    fn draw_one(self, random: &mut Random) -> Duration {
         match self {
             Self::Together => Duration::ZERO,
-            Self::HopsApart => Duration::from_us(14) * dice.below(5) as u64,
-            Self::Random => dice.time_below(Duration::from_ms(1)),
+            Self::HopsApart => Duration::from_us(14) * random.index(5) as u64,
+            Self::Random => random.time_below(Duration::from_ms(1)),
         }
     }
 }

@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 
 use controller::northbound::{ApplicationKind, Event};
+use sim::servers::random::Random;
 use units::Duration;
 
-use crate::blueprint::{BEST_EFFORT, Blueprint, Dice};
+use crate::blueprint::{BEST_EFFORT, Blueprint};
 use crate::run::run;
 use crate::seeds_of;
 
@@ -20,7 +21,7 @@ fn promises_hold_while_somebody_at_every_port_has_the_addresses_of_their_ends() 
     for seed in seeds_of(RUNS) {
         println!("TAKTOS_SEED={seed}"); // Shown only if the test fails.
         let mut blueprint = Blueprint::draw(seed);
-        blueprint.intrude(&mut Dice::new(!seed));
+        blueprint.intrude(&mut Random::new(!seed));
         let routes = ApplicationKind::ProactiveRoutes;
         blueprint.applications = match seed % 4 {
             0 => vec![ApplicationKind::Deterministic],

@@ -20,9 +20,10 @@ use std::ops::RangeInclusive;
 
 use controller::northbound::{Event, Travels};
 use sim::parts::Fault;
+use sim::servers::random::Random;
 use units::Duration;
 
-use blueprint::{BEST_EFFORT, Blueprint, Dice, INTERRUPTION, datapath};
+use blueprint::{BEST_EFFORT, Blueprint, INTERRUPTION, datapath};
 use run::{Flow, Outcome, run};
 
 /// How many networks are drawn.
@@ -35,12 +36,12 @@ fn promises_hold_whichever_link_is_cut_whenever() {
     let mut admitted = 0;
     for seed in seeds() {
         println!("TAKTOS_SEED={seed}"); // Shown only if the test fails.
-        let mut dice = Dice::new(!seed);
+        let mut random = Random::new(!seed);
         let blueprint = Blueprint::draw(seed);
-        let link = dice.below(blueprint.links.len());
-        let cut_after = dice.time_below(Duration::from_ms(100));
+        let link = random.index(blueprint.links.len());
+        let cut_after = random.time_below(Duration::from_ms(100));
         let heal_after =
-            cut_after + Duration::from_ms(20) + dice.time_below(Duration::from_ms(100));
+            cut_after + Duration::from_ms(20) + random.time_below(Duration::from_ms(100));
         let faults = [
             (cut_after, Fault::Cut { link }),
             (heal_after, Fault::Heal { link }),

@@ -4,9 +4,10 @@
 use controller::config::Timers;
 use controller::northbound::{PromiseState, Reply, Request};
 use sim::parts::Fault;
+use sim::servers::random::Random;
 use units::{Duration, Instant};
 
-use crate::blueprint::{BEST_EFFORT, Blueprint, Dice};
+use crate::blueprint::{BEST_EFFORT, Blueprint};
 use crate::run::{Outcome, run_asking};
 
 /// How many networks are drawn.
@@ -22,10 +23,10 @@ fn no_promise_is_said_to_hold_while_frames_are_lost_for_longer_than_it_takes_to_
     let mut states = Vec::new();
     for seed in seeds {
         println!("TAKTOS_SEED={seed}"); // Shown only if the test fails.
-        let mut dice = Dice::new(seed << 7 | 5);
+        let mut random = Random::new(seed << 7 | 5);
         let mut blueprint = Blueprint::draw(seed);
         blueprint.wishes.truncate(5);
-        let faults = draw(&mut dice, &blueprint);
+        let faults = draw(&mut random, &blueprint);
 
         let outcome = run_asking(&blueprint, &faults, &questions(), LENGTH);
 
@@ -113,16 +114,16 @@ fn questions() -> Vec<(Duration, Request)> {
 }
 
 /// Draws what goes wrong, and sometimes right again.
-fn draw(dice: &mut Dice, blueprint: &Blueprint) -> Vec<(Duration, Fault)> {
+fn draw(random: &mut Random, blueprint: &Blueprint) -> Vec<(Duration, Fault)> {
     let switches = blueprint.parts().switches.len();
     let (links, hosts) = (blueprint.links.len(), blueprint.hosts.len());
     let mut faults = Vec::new();
-    for _ in 0..1 + dice.below(3) {
-        let at = Duration::from_secs(1) + dice.time_below(Duration::from_secs(10));
-        let back = at + dice.time_below(Duration::from_secs(12));
-        let (switch, link) = (dice.below(switches), dice.below(links));
-        let cable = dice.below(links + hosts);
-        let (wrong, right) = match dice.below(6) {
+    for _ in 0..1 + random.index(3) {
+        let at = Duration::from_secs(1) + random.time_below(Duration::from_secs(10));
+        let back = at + random.time_below(Duration::from_secs(12));
+        let (switch, link) = (random.index(switches), random.index(links));
+        let cable = random.index(links + hosts);
+        let (wrong, right) = match random.index(6) {
             0 => (Fault::Cut { link: cable }, Fault::Heal { link: cable }),
             1 => (Fault::Silence { link }, Fault::Heal { link }),
             2 => (Fault::Kill { switch }, Fault::Restart { switch }),
@@ -131,7 +132,7 @@ fn draw(dice: &mut Dice, blueprint: &Blueprint) -> Vec<(Duration, Fault)> {
             _ => (Fault::Empty { switch }, Fault::Empty { switch }),
         };
         faults.push((at, wrong));
-        if dice.below(2) == 0 {
+        if random.index(2) == 0 {
             faults.push((back, right));
         }
     }

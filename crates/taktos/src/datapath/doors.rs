@@ -13,12 +13,13 @@ use linux::dialer::{Dialer, PATIENCE};
 use linux::listener::{Door, Listener};
 use linux::packet_loop::Command;
 use linux::stream::Stream;
-use rustls::{ServerConfig, ServerConnection};
+use rustls::ServerConfig;
 
 use super::STATION;
 use super::endpoint::Endpoint;
 use super::event::{Event, QUIET, tell};
-use crate::tls::{Dialling, courier};
+use crate::tls::Dialling;
+use crate::tls::courier::Courier;
 
 /// How much is told about one controller in [`QUIET`].
 const MOST_TOLD: u32 = 8;
@@ -40,16 +41,20 @@ pub struct Entrance {
 }
 
 /// Begins to dial a controller, whenever there is no connection to it.
+///
+/// # Errors
+///
+/// If the process has no threads or descriptors left.
 pub fn dial(
     controller: Controller,
     commands: Sender<Command>,
     events: SyncSender<Event>,
-) -> Dialer {
-    let mut contact = Contact::new(controller, events);
-    Dialer::start(
+) -> io::Result<Dialer> {
+    let mut contact = Contact::new(controller, events)?;
+    Ok(Dialer::start(
         move || contact.connect(),
         move |connection| hand_over(&commands, connection),
-    )
+    ))
 }
 
 /// Opens an entrance.
@@ -73,10 +78,14 @@ pub fn let_in(
     tls: Option<Arc<ServerConfig>>,
     commands: Sender<Command>,
 ) -> io::Result<Listener> {
+    let tls = tls.map(carried).transpose()?;
     Listener::start(Door::Tcp(listener), most, move |stream, lease| {
         match (stream, &tls) {
-            (Stream::Tcp(stream), Some(config)) => {
-                let_in_enciphered(stream, lease, config, commands.clone());
+            (Stream::Tcp(stream), Some((courier, config))) => {
+                let commands = commands.clone();
+                courier.accept(stream, Arc::clone(config), move |plain| {
+                    hand_over(&commands, accepted(plain.into(), lease));
+                });
             }
             (stream, _) => hand_over(&commands, accepted(stream, lease)),
         }
@@ -98,19 +107,9 @@ pub fn let_in_tools(
     })
 }
 
-fn let_in_enciphered(
-    stream: TcpStream,
-    lease: Lease,
-    config: &Arc<ServerConfig>,
-    commands: Sender<Command>,
-) {
-    let Ok(connection) = ServerConnection::new(Arc::clone(config)) else {
-        return;
-    };
-    // Without a thread to spare the peer is turned away and comes again.
-    let _ = courier::accept(stream, connection, move |plain| {
-        hand_over(&commands, accepted(plain.into(), lease));
-    });
+/// Adds who carries connections with these terms.
+fn carried<T>(terms: T) -> io::Result<(Courier, T)> {
+    Ok((Courier::start()?, terms))
 }
 
 fn accepted(stream: Stream, lease: Lease) -> Connection {
@@ -131,7 +130,8 @@ fn hand_over(commands: &Sender<Command>, connection: Connection) {
 
 /// A controller as the switch has found it so far.
 struct Contact {
-    controller: Controller,
+    endpoint: Endpoint,
+    tls: Option<(Courier, Dialling)>,
     state: State,
     events: SyncSender<Event>,
     told: u32,
@@ -148,36 +148,53 @@ enum State {
 }
 
 impl Contact {
-    fn new(controller: Controller, events: SyncSender<Event>) -> Self {
-        Self {
-            controller,
+    fn new(controller: Controller, events: SyncSender<Event>) -> io::Result<Self> {
+        let tls = controller.tls.map(carried);
+        Ok(Self {
+            endpoint: controller.endpoint,
+            tls: tls.transpose()?,
             state: State::Untried,
             events,
             told: 0,
             since: Instant::now(),
-        }
+        })
     }
 
     /// Tries once. To be called again when the connection is lost.
     fn connect(&mut self) -> io::Result<Stream> {
         if self.state == State::Connected {
             self.state = State::Lost;
-            self.tell(Event::Lost(self.controller.endpoint.clone()));
+            self.tell(Event::Lost(self.endpoint.clone()));
         }
-        let tried = connect(&self.controller);
+        let tried = self.dial();
         match &tried {
             Ok(_) => {
                 self.state = State::Connected;
-                self.tell(Event::Connected(self.controller.endpoint.clone()));
+                self.tell(Event::Connected(self.endpoint.clone()));
             }
             Err(_) if self.state == State::Unreachable => {}
             Err(error) => {
                 self.state = State::Unreachable;
                 let reason = io::Error::new(error.kind(), error.to_string());
-                self.tell(Event::Unreachable(self.controller.endpoint.clone(), reason));
+                self.tell(Event::Unreachable(self.endpoint.clone(), reason));
             }
         }
         tried
+    }
+
+    /// Tries its addresses, one after the other.
+    fn dial(&self) -> io::Result<Stream> {
+        let mut tried = Err(io::ErrorKind::NotFound.into());
+        for address in self.endpoint.resolve()? {
+            tried = TcpStream::connect_timeout(&address, PATIENCE.into());
+            if tried.is_ok() {
+                break;
+            }
+        }
+        match &self.tls {
+            None => tried.map(Stream::Tcp),
+            Some((courier, dialling)) => courier.dial(tried?, dialling).map(Stream::Unix),
+        }
     }
 
     /// Tells users, but not more than they want to read.
@@ -190,25 +207,10 @@ impl Contact {
         match self.told.cmp(&MOST_TOLD) {
             std::cmp::Ordering::Less => tell(&self.events, event),
             std::cmp::Ordering::Equal => {
-                let endpoint = self.controller.endpoint.clone();
+                let endpoint = self.endpoint.clone();
                 tell(&self.events, Event::Restless(endpoint));
             }
             std::cmp::Ordering::Greater => {}
         }
-    }
-}
-
-/// Tries the addresses of a controller, one after the other.
-fn connect(controller: &Controller) -> io::Result<Stream> {
-    let mut tried = Err(io::ErrorKind::NotFound.into());
-    for address in controller.endpoint.resolve()? {
-        tried = TcpStream::connect_timeout(&address, PATIENCE.into());
-        if tried.is_ok() {
-            break;
-        }
-    }
-    match &controller.tls {
-        None => tried.map(Stream::Tcp),
-        Some(dialling) => courier::dial(tried?, dialling).map(Stream::Unix),
     }
 }

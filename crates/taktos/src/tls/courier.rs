@@ -1,120 +1,65 @@
-//! Carries one encrypted connection on a thread of its own.
+//! Shakes hands and carries the enciphered connections of a switch: to a controller that
+//! it dials, or of all who come to an address of it.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::time::Timespec;
-use rustls::{ClientConnection, Connection, ServerConnection};
+use rustls::ServerConfig;
+use tokio::runtime::Runtime;
+use tokio::time::timeout;
+use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use super::relay::{End, Relay, Stage};
-use super::{Dialling, HANDSHAKE_PATIENCE, PARTING, broken};
+use super::{Dialling, HANDSHAKE_PATIENCE, relay, runtime, unblocked};
 
-/// Shakes hands with a controller that was dialled; returns the plain end of the
-/// connection.
-///
-/// # Errors
-///
-/// If the two do not trust each other, or the controller takes too long.
-pub fn dial(stream: TcpStream, dialling: &Dialling) -> io::Result<UnixStream> {
-    let (config, name) = (dialling.config.clone(), dialling.name.clone());
-    let connection = ClientConnection::new(config, name).map_err(broken)?;
-    let (plain, relay) = prepare(stream, connection.into())?;
-    thread::Builder::new()
-        .name("tls".to_owned())
-        .spawn(move || carry(relay))?;
-    Ok(plain)
-}
+/// The thread. It ends when this value does, and with it all connections.
+#[derive(Debug)]
+pub struct Courier(Runtime);
 
-/// Shakes hands with somebody who connected, on a thread of its own, and hands the
-/// plain end to `take` if the two trust each other.
-///
-/// # Errors
-///
-/// If the process has no threads left.
-pub fn accept(
-    stream: TcpStream,
-    connection: ServerConnection,
-    take: impl FnOnce(UnixStream) + Send + 'static,
-) -> io::Result<()> {
-    let begun = thread::Builder::new()
-        .name("tls".to_owned())
-        .spawn(move || {
-            // Who is not trusted is not let in, and there is nobody else to tell.
-            if let Ok((plain, relay)) = prepare(stream, connection.into()) {
-                take(plain);
-                carry(relay);
-            }
+impl Courier {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    ///
+    /// If the process has no threads or descriptors left.
+    pub fn start() -> io::Result<Self> {
+        runtime().map(Self)
+    }
+
+    /// Shakes hands with a controller that was dialled; returns the plain end of the
+    /// connection.
+    ///
+    /// # Errors
+    ///
+    /// If the two do not trust each other, or the controller takes too long.
+    pub fn dial(&self, stream: TcpStream, dialling: &Dialling) -> io::Result<UnixStream> {
+        let connector = TlsConnector::from(Arc::clone(&dialling.config));
+        self.0.block_on(async {
+            let handshake = connector.connect(dialling.name.clone(), unblocked(stream)?);
+            let enciphered = timeout(HANDSHAKE_PATIENCE, handshake).await;
+            let enciphered = enciphered.map_err(|_| ErrorKind::TimedOut)??;
+            let (theirs, plain) = relay::pair()?;
+            self.0.spawn(relay::carry(enciphered, plain, None));
+            Ok(theirs)
+        })
+    }
+
+    /// Begins to shake hands with somebody who connected, and hands the plain end to
+    /// `take` if the two trust each other.
+    pub fn accept(
+        &self,
+        stream: TcpStream,
+        config: Arc<ServerConfig>,
+        take: impl FnOnce(UnixStream) + Send + 'static,
+    ) {
+        // Who is not trusted is not let in, and there is nobody else to tell.
+        self.0.spawn(async move {
+            let handshake = TlsAcceptor::from(config).accept(unblocked(stream)?);
+            let enciphered = timeout(HANDSHAKE_PATIENCE, handshake).await??;
+            let (theirs, plain) = relay::pair()?;
+            take(theirs);
+            relay::carry(enciphered, plain, None).await
         });
-    begun.map(drop)
-}
-
-fn prepare(mut stream: TcpStream, mut connection: Connection) -> io::Result<(UnixStream, Relay)> {
-    let give_up = Instant::now() + HANDSHAKE_PATIENCE;
-    while connection.is_handshaking() {
-        let left = give_up.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        stream.set_read_timeout(Some(left))?;
-        stream.set_write_timeout(Some(left))?;
-        connection.complete_io(&mut stream)?;
     }
-    Relay::new(stream, connection, None)
-}
-
-/// Passes bytes on until an end closes or breaks, and the other one has taken what
-/// was said before, or not in time.
-fn carry(mut relay: Relay) {
-    let mut give_up = None;
-    loop {
-        let left = match relay.step() {
-            Ok(Stage::Passing) => None,
-            Ok(Stage::Leaving(_)) => {
-                let give_up = *give_up.get_or_insert_with(|| Instant::now() + PARTING);
-                Some(give_up.saturating_duration_since(Instant::now()))
-            }
-            Ok(Stage::Over) | Err(_) => return,
-        };
-        if left.is_some_and(|left| left.is_zero()) || wait(&mut relay, left).is_err() {
-            return;
-        }
-    }
-}
-
-/// Waits until an end is ready for what is to be done there, at most for `left`.
-fn wait(relay: &mut Relay, left: Option<Duration>) -> io::Result<()> {
-    // An end that has left would be reported again and again.
-    let watched = match relay.stage() {
-        Stage::Passing => 0..2,
-        Stage::Leaving(End::Holder) => 0..1,
-        Stage::Leaving(End::Peer) => 1..2,
-        Stage::Over => 0..0,
-    };
-    let mut sockets = [End::Peer, End::Holder].map(|end| socket(relay, end));
-    let timeout = left.and_then(|left| Timespec::try_from(left).ok());
-    match poll(&mut sockets[watched], timeout.as_ref()) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let gone = PollFlags::HUP | PollFlags::ERR;
-    let [peer, holder] = sockets.map(|socket| socket.revents().intersects(gone));
-    if peer {
-        relay.hung_up(End::Peer);
-    }
-    if holder {
-        relay.hung_up(End::Holder);
-    }
-    Ok(())
-}
-
-fn socket(relay: &Relay, end: End) -> PollFd<'_> {
-    let wish = relay.wish(end).unwrap_or_default();
-    let mut flags = PollFlags::empty();
-    flags.set(PollFlags::IN, wish.reading);
-    flags.set(PollFlags::OUT, wish.writing);
-    PollFd::from_borrowed_fd(relay.socket(end), flags)
 }

@@ -52,6 +52,15 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// Returns why hands were not shaken.
+    #[must_use]
+    pub fn of_handshake(error: io::Error) -> Self {
+        let reason = error
+            .into_inner()
+            .and_then(|it| it.downcast::<Error>().ok());
+        reason.map_or(Self::Left, |reason| Self::from(*reason))
+    }
+
     /// Returns what was wrong with a connection that broke, unless it just did.
     #[must_use]
     pub fn of_broken(error: io::Error) -> Option<Self> {
@@ -74,12 +83,6 @@ impl From<Error> for Refusal {
             Error::AlertReceived(alert) => of_alert(alert),
             other => Self::Other(other.to_string()),
         }
-    }
-}
-
-impl From<io::Error> for Refusal {
-    fn from(_: io::Error) -> Self {
-        Self::Left
     }
 }
 

@@ -3,6 +3,7 @@
 
 use certificate::{Certificate, check};
 use serde_json::Value;
+use units::Seeded;
 
 use super::real::Real;
 
@@ -12,14 +13,14 @@ const POSITIONS: usize = 400;
 /// What is stated cannot be proven; it is compared, whichever way it was changed.
 #[test]
 fn any_number_that_is_stated_otherwise_is_a_difference() {
-    let mut random = Random(1);
+    let mut random = Seeded::new(1);
     for real in Real::all() {
         let document = serde_json::to_value(&real.certificate).unwrap();
         let all = numbers(&document);
         let stated = all.iter().filter(|path| is_stated(path));
         let stated: Vec<_> = stated.collect();
         for _ in 0..POSITIONS {
-            let path = stated[random.below(stated.len())];
+            let path = stated[random.index(stated.len())];
             let number = document.pointer(path).unwrap().as_u64().unwrap();
             let other = match random.below(4) {
                 0 => number.saturating_add(1),
@@ -47,14 +48,14 @@ fn any_number_that_is_stated_otherwise_is_a_difference() {
 /// way over another link.
 #[test]
 fn any_number_that_was_chosen_is_refused_in_the_unsafe_direction() {
-    let mut random = Random(2);
+    let mut random = Seeded::new(2);
     for real in Real::all() {
         let document = serde_json::to_value(&real.certificate).unwrap();
         let all = numbers(&document);
         let chosen: Vec<_> = all.iter().filter(|path| !is_stated(path)).collect();
         let mut tried = 0;
         for _ in 0..POSITIONS {
-            let path = chosen[random.below(chosen.len())];
+            let path = chosen[random.index(chosen.len())];
             let number = document.pointer(path).unwrap().as_u64().unwrap();
             let Some(other) = worse(&real, path, number, &mut random) else {
                 continue;
@@ -95,31 +96,30 @@ fn is_stated(path: &str) -> bool {
 }
 
 /// Returns a worse value of a number that was chosen or promised.
-fn worse(real: &Real, path: &str, number: u64, random: &mut Random) -> Option<u64> {
+fn worse(real: &Real, path: &str, number: u64, random: &mut Seeded) -> Option<u64> {
     let field = path.rsplit('/').next().unwrap_or_default();
     if path.contains("/guarantees_ps/") {
         let level_is_fitted = real.name == "emergency-braking";
         // A level with budgets of its own promises the deadline, which may be more than
         // these add up to.
         let most = if level_is_fitted { number / 50 } else { number };
-        return Some(random.below(usize::try_from(most).unwrap()) as u64);
+        return Some(random.below(most.max(1)));
     }
     match field {
         // The smallest links have 100 Mbit/s, where a frame takes 123 us, the largest
         // 1 Gbit/s; the quickest processor takes some microseconds to begin.
-        "budget_ps" if path.contains("/ports/") => Some(random.below(12_336_000) as u64),
+        "budget_ps" if path.contains("/ports/") => Some(random.below(12_336_000)),
         "budget_ps" => {
             let profiles = real.certificate.network.profiles.iter();
             let latency = profiles.map(|it| it.figures.latency_ps).min().unwrap();
-            let latency = usize::try_from(latency).unwrap();
-            (latency > 0).then(|| random.below(latency) as u64)
+            (latency > 0).then(|| random.below(latency))
         }
         // The place of a class or a port: another one has no budget then.
-        "class" | "port" => Some(number + 1 + random.below(5) as u64),
+        "class" | "port" => Some(number + 1 + random.below(5)),
         _ => {
             // Places of links, in ways and as what is broken.
             let links = real.certificate.network.links.len();
-            let other = random.below(links) as u64;
+            let other = random.below(links as u64);
             let is_link = path.contains("/path/") || field == "without";
             (is_link && other != number && is_protected(real, path)).then_some(other)
         }
@@ -202,17 +202,4 @@ fn numbers(document: &Value) -> Vec<String> {
     let mut found = Vec::new();
     find("", document, &mut found);
     found
-}
-
-/// Numbers that look random, always the same (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) % limit.max(1) as u64).unwrap()
-    }
 }

@@ -1,3 +1,5 @@
+use units::Seeded;
+
 use super::*;
 use crate::loko::SwitchModel;
 
@@ -108,11 +110,8 @@ fn zodiac() -> Stage {
 
 /// A hundred flows and a hundred more, from anywhere on the ring.
 fn requests_on_the_ring(switches: u32, deadline: Delay) -> Vec<Request> {
-    let mut random = 1u32;
-    let mut next = |below: u32| {
-        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (random >> 8) % below
-    };
+    let mut random = Seeded::new(1);
+    let mut next = |below: u32| u32::try_from(random.below(below.into())).unwrap();
     let mut request = || {
         let from = next(SWITCHES);
         let way: Vec<_> = (0..switches).map(|hop| (from + hop) % SWITCHES).collect();

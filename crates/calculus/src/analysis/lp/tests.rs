@@ -1,6 +1,7 @@
 //! Closed forms, published figures, and networks that are simulated.
 
 use proptest::prelude::*;
+use units::Seeded;
 use units::fine::{Data, Rate, Time};
 
 use super::*;
@@ -378,14 +379,14 @@ mod simulation {
     /// Returns the longest delay of each flow, all of which send as much as they
     /// may, from times that `seed` chooses.
     pub(super) fn delays(network: &Network, sizes: &[u64], seed: u64) -> Vec<Time> {
-        let mut random = seed;
+        let mut random = Seeded::new(seed);
         // By time; the order of packets that come at the same is left to chance.
         let mut coming = BinaryHeap::new();
         for flow in network.flows() {
-            let begin = draw(&mut random) % (200 * US) * (draw(&mut random) % 2);
+            let begin = random.number() % (200 * US) * (random.number() % 2);
             for sent in greedy(network, flow, sizes[flow.index()], begin) {
                 let packet = Packet { flow, hop: 0, sent };
-                coming.push(Reverse((sent, draw(&mut random), packet)));
+                coming.push(Reverse((sent, random.number(), packet)));
             }
         }
         let mut longest = vec![Time::ZERO; sizes.len()];
@@ -404,11 +405,7 @@ mod simulation {
             *free = begin + service.rate.shortest_for(size).unwrap().as_fs();
             if packet.hop + 1 < network.path(packet.flow).len() {
                 let hop = packet.hop + 1;
-                coming.push(Reverse((
-                    *free,
-                    draw(&mut random),
-                    Packet { hop, ..packet },
-                )));
+                coming.push(Reverse((*free, random.number(), Packet { hop, ..packet })));
             } else {
                 let longest = &mut longest[packet.flow.index()];
                 *longest = (*longest).max(Time::from_fs(*free - packet.sent));
@@ -430,15 +427,6 @@ mod simulation {
                     .as_fs()
         };
         (1..=24).map(when).collect()
-    }
-
-    /// A step of the generator SplitMix64.
-    fn draw(state: &mut u64) -> u64 {
-        *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = *state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
     }
 }
 

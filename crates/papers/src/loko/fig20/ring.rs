@@ -3,8 +3,7 @@
 use std::ops::RangeInclusive;
 
 use calculus::min_plus::TokenBucket;
-use scenario::random::Random;
-use units::BitRate;
+use units::{BitRate, Seeded};
 
 use super::super::super::amounts::mbps;
 use super::super::setting::{FRAME, zodiac_fx};
@@ -50,9 +49,9 @@ pub enum Refused {
 /// Returns what is asked in one run: flows from a random switch to the one that is
 /// `length` links further round, at a random rate, in bursts of a frame.
 pub fn requests(length: usize, run: u64, seed: u64) -> Vec<Asked> {
-    let mut random = Random::new(seed ^ (run << 8) ^ u64::try_from(length).unwrap_or(0));
+    let mut random = Seeded::new(seed ^ (run << 8) ^ u64::try_from(length).unwrap_or(0));
     // The first numbers of neighbouring seeds are mixed once more.
-    let mut random = Random::new(random.up_to(u64::MAX - 1));
+    let mut random = Seeded::new(random.up_to(u64::MAX - 1));
     let switches: Vec<usize> = (0..SWITCHES).collect();
     let spread = MOST_RATE.as_bps() - LEAST_RATE.as_bps();
     let request = |_| {
@@ -97,7 +96,7 @@ pub fn simulate(variant: &Variant, length: usize, runs: u64, seed: u64) -> Exper
         let rates = rates.map(|bps| BitRate::new(bps).map_or(0.0, mbps));
         experience.add(accepted.len(), REQUESTS, &rates, network.bursts());
         if run < OBSERVED_RUNS {
-            let seen = observe(&accepted, &mut Random::new(seed ^ run));
+            let seen = observe(&accepted, &mut Seeded::new(seed ^ run));
             experience.seen = experience.seen.or_worse(seen);
         }
     }

@@ -9,8 +9,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use scenario::random::Random;
-use units::Delay;
+use units::{Delay, Seeded};
 
 use super::super::setting::{FRAME, zodiac_fx};
 use super::ring::{Asked, SWITCHES};
@@ -54,7 +53,7 @@ enum Start {
 }
 
 /// Sends frames of all flows, started in three ways.
-pub fn observe(flows: &[Promised], random: &mut Random) -> Seen {
+pub fn observe(flows: &[Promised], random: &mut Seeded) -> Seen {
     let switches: Vec<usize> = (0..SWITCHES).collect();
     let meeting = random.choose(&switches).copied().unwrap_or(0);
     let starts = [Start::AtRandom, Start::Together, Start::ToMeetAt(meeting)];
@@ -71,7 +70,7 @@ struct Frame {
     sent_ps: u64,
 }
 
-fn send(flows: &[Promised], start: Start, random: &mut Random) -> Seen {
+fn send(flows: &[Promised], start: Start, random: &mut Seeded) -> Seen {
     let switch = zodiac_fx();
     let work_ps = switch.service.rate.time_to_send(FRAME).as_ps();
     let beside_ps = switch.processing_time.as_ps().saturating_sub(work_ps);
@@ -121,7 +120,7 @@ fn send(flows: &[Promised], start: Start, random: &mut Random) -> Seen {
 }
 
 /// Returns when a flow sends its first frame.
-fn first_ps(flow: &Asked, start: Start, interval_ps: u64, random: &mut Random) -> u64 {
+fn first_ps(flow: &Asked, start: Start, interval_ps: u64, random: &mut Seeded) -> u64 {
     match start {
         Start::AtRandom => random.up_to(interval_ps),
         Start::Together => 0,
@@ -149,8 +148,8 @@ mod tests {
             guarantee: Delay::from_us(1_000),
         };
 
-        let alone = observe(&[flow(&[0])], &mut Random::new(1));
-        let three = observe(&[flow(&[0]), flow(&[0]), flow(&[0])], &mut Random::new(1));
+        let alone = observe(&[flow(&[0])], &mut Seeded::new(1));
+        let three = observe(&[flow(&[0]), flow(&[0]), flow(&[0])], &mut Seeded::new(1));
 
         // 257.2 us, and 206.8 us more for each of two that are served before.
         assert!((alone.highest - 0.2572).abs() < 0.0001, "{alone:?}");

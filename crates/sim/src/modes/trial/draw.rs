@@ -87,7 +87,7 @@ impl Trial {
                 highest: u8::try_from(highest).expect("at most eight"),
                 sizes: sizes.collect(),
                 queues: (0..=highest).map(|_| queue(random.between(2, 6))).collect(),
-                phase: time_below(self.period, random),
+                phase: random.time_below(self.period),
                 breaches: Vec::new(),
             });
         }
@@ -97,7 +97,7 @@ impl Trial {
                 highest: 0,
                 sizes: vec![size(LOW_PERCENT / low); usize::from(self.levels)],
                 queues: vec![queue(random.between(4, 6))],
-                phase: time_below(self.period, random),
+                phase: random.time_below(self.period),
                 breaches: Vec::new(),
             });
         }
@@ -111,7 +111,7 @@ impl Trial {
             let first = self.draw_breaches(begins, random);
             if round > 0 {
                 let ahead = first.saturating_sub(CLOSELY);
-                let at = ahead + time_below(CLOSELY * 2u64, random);
+                let at = ahead + random.time_below(CLOSELY * 2u64);
                 self.lower(at, random);
             }
         }
@@ -158,7 +158,7 @@ impl Trial {
     fn draw_faults(&mut self, random: &mut Random) {
         let switches = self.topology.switches;
         for _ in 0..random.below(3) {
-            let at = time_below(self.duration, random);
+            let at = random.time_below(self.duration);
             let switch = random.index(switches);
             let level = random.between(1, u64::from(self.levels) - 1);
             let level = u8::try_from(level).ok().and_then(Level::new);
@@ -169,7 +169,7 @@ impl Trial {
             }
         }
         for _ in 0..random.below(4) {
-            let at = time_below(self.duration, random);
+            let at = random.time_below(self.duration);
             let switch = random.index(switches);
             let forgery = match random.pick(&FORGERIES) {
                 // Hosts are at the ends of the way alone.
@@ -180,19 +180,19 @@ impl Trial {
                 .push((at, Incident::Forge { switch, forgery }));
         }
         for _ in 0..random.pick(&[0, 0, 1, 2]) {
-            let at = time_below(self.duration, random);
+            let at = random.time_below(self.duration);
             let cable = random.index(self.topology.cables.len());
             self.incidents.push((at, Incident::Cut { cable }));
             if random.in_percent(80) {
-                let at = at + time_below(self.period * 4u64, random);
+                let at = at + random.time_below(self.period * 4u64);
                 self.incidents.push((at, Incident::Heal { cable }));
             }
         }
         if random.in_percent(25) {
-            let at = time_below(self.duration, random);
+            let at = random.time_below(self.duration);
             let switch = random.index(switches);
             self.incidents.push((at, Incident::Crash { switch }));
-            let at = at + time_below(self.period * 2u64, random);
+            let at = at + random.time_below(self.period * 2u64);
             self.incidents.push((at, Incident::Restart { switch }));
         }
     }
@@ -219,8 +219,4 @@ pub(in super::super) fn way(topology: &Topology, random: &mut Random) -> Vec<usi
 
 fn queue(number: u64) -> u8 {
     u8::try_from(number).expect("at most seven")
-}
-
-fn time_below(limit: Duration, random: &mut Random) -> Duration {
-    Duration::from_ns(random.below(limit.as_ns().max(1)))
 }

@@ -1,7 +1,7 @@
 //! A switch, its controller, and walks that begin and end at any time.
 
 use proptest::prelude::*;
-use units::{Duration, Instant};
+use units::{Duration, Instant, Seeded};
 use wire::ethernet::MacAddress;
 use wire::openflow::oxm::Masked;
 use wire::openflow::taktos::MonitorId;
@@ -538,9 +538,7 @@ impl Script {
 
 /// Returns an address without pattern for each value.
 fn scattered(value: u16) -> u64 {
-    let mixed = u64::from(value + 1).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ mixed >> 31).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed >> 16
+    Seeded::new(value.into()).number() >> 16
 }
 
 /// A switch of some ports and tables.
