@@ -172,7 +172,7 @@ impl<'a> Walk<'a> {
             let words = self.record(Region::Actions, record);
             let word = |at: usize| words[at].load(SeqCst);
             let what = word(action::WHAT);
-            if what & 0xff == u64::from(operation::GROUP) {
+            if what & 0xff == operation::GROUP.into() {
                 self.describe_group(low32(what >> 32), level + 1, does);
             } else {
                 does.extend([what, word(action::VALUE), word(action::LOW)]);
