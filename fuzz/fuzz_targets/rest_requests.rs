@@ -5,15 +5,15 @@
 
 #![no_main]
 
-use controller::northbound::{Manifest, Requirement};
+use api::{Manifest, SettingsChange};
+use controller::northbound::Requirement;
 use libfuzzer_sys::fuzz_target;
 use serde::de::DeserializeOwned;
 use taktos::web::body::{has_key, parse};
 use taktos::web::describe::Names;
 use taktos::web::document::application::ManifestDocument;
-use taktos::web::document::intent::{IntentDocument, IntentsRequestDocument};
+use taktos::web::document::intent::{self, IntentDocument, IntentsRequestDocument};
 use taktos::web::document::requirement::{check_name, mac};
-use taktos::web::document::settings::SettingsChangeDocument;
 use taktos::web::document::{
     HostRequestDocument, PathQueryDocument, RequirementDocument, RequirementsDocument, place,
 };
@@ -31,12 +31,12 @@ fuzz_target!(|data: &[u8]| {
             assert!(has_key(text, "requirements"));
             several.requirements.into_iter().for_each(requirement);
         }),
-        2 => read(text, |intent: IntentDocument| {
-            let _ = intent.intent(&names);
+        2 => read(text, |wanted: IntentDocument| {
+            let _ = intent::intent(wanted, &names);
         }),
         3 => read(text, |several: IntentsRequestDocument| {
-            for intent in several.intents {
-                let _ = intent.intent(&names);
+            for wanted in several.intents {
+                let _ = intent::intent(wanted, &names);
             }
         }),
         4 => read(text, |query: PathQueryDocument| {
@@ -49,7 +49,7 @@ fuzz_target!(|data: &[u8]| {
             let _ = mac("mac", &host.mac);
             let _ = host.attachment.map(|at| place::port("attachment", &at, &names));
         }),
-        7 => read(text, |_: SettingsChangeDocument| {}),
+        7 => read(text, |_: SettingsChange| {}),
         _ => address(&String::from_utf8_lossy(text), &names),
     }
 });

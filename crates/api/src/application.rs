@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
-#[schemars(with = "u16")]
+#[schemars(inline, with = "u16")]
 pub struct ApplicationId(pub u16);
 
 /// Who asks something of the controller. In documents `operator`, or the name of an
 /// application.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "String", into = "String")]
-#[schemars(with = "String")]
+#[schemars(inline, with = "String")]
 pub enum Asker {
     /// The people who operate the network, and the program around the controller:
     /// everything is granted.
@@ -54,7 +54,7 @@ impl From<Asker> for String {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-#[schemars(with = "String")]
+#[schemars(inline, with = "String")]
 pub enum Permission {
     /// See switches, ports, links and paths.
     SeeTopology,
@@ -132,7 +132,7 @@ impl fmt::Display for Permission {
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-#[schemars(with = "String")]
+#[schemars(inline, with = "String")]
 pub enum ApplicationKind {
     /// Forwards frames that no flow claims to where their destination was last
     /// seen.

@@ -14,7 +14,7 @@ use crate::place::{LinkEnds, PortId};
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
-#[schemars(with = "u32")]
+#[schemars(inline, with = "u32")]
 pub struct FlowId(pub u32);
 
 /// A flow in a list. What it requires is of type `R`: what the controller goes by, or what
@@ -297,7 +297,7 @@ impl fmt::Display for PromiseState {
 /// names that the controller calls them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "String", into = "String")]
-#[schemars(with = "String")]
+#[schemars(inline, with = "String")]
 pub enum Cause {
     /// A switch on its way is not heard: its session is gone or silent.
     NotHeard {

@@ -13,6 +13,7 @@
 //! | [`rule`] | rules of switches |
 //! | [`settings`], [`statistics`] | how the controller works, and what it counts |
 //! | [`intent`] | what else shall hold |
+//! | [`frame_match`] | which frames are meant |
 //! | [`place`] | names of ports and links |
 //! | [`topology`] | switches, links and hosts |
 //!
@@ -27,6 +28,7 @@ pub mod application;
 mod count;
 pub mod event;
 pub mod flow;
+pub mod frame_match;
 pub mod intent;
 pub mod mode;
 pub mod path;
@@ -45,8 +47,12 @@ pub use flow::{
     Accepted, Alternative, Cause, Cover, Dispute, FlowId, FlowSummary, MAX_DISPUTES_SHOWN, Promise,
     PromiseState, Protection, Route, TransportProtocol, Travels,
 };
-pub use intent::{Extent, IntentId, IntentState, IntentSummary};
-pub use mode::{ModeChange, Strategy};
+pub use frame_match::{FlowMatch, FrameMatch, Transport};
+pub use intent::{
+    Endpoint, Extent, FrameAction, Intent, IntentId, IntentKind, IntentState, IntentSummary,
+    Rename, Scope, Waypoint,
+};
+pub use mode::{HeldMode, ModeChange, ModeReport, Strategy, SwitchMode};
 pub use path::{FoundPath, PathWish};
 pub use place::{LinkEnds, Place, PortId};
 pub use rule::{RuleOwner, RuleState};

@@ -16,7 +16,7 @@ use wire::openflow::{DatapathId, PortNumber};
 
 /// One port of one switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
-#[schemars(with = "String")]
+#[schemars(inline, with = "String")]
 pub struct PortId {
     /// The switch.
     pub datapath: DatapathId,
@@ -56,7 +56,7 @@ impl FromStr for PortId {
 
 /// The two ports that a link joins, the lower first: a link has no direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
-#[schemars(with = "String")]
+#[schemars(inline, with = "String")]
 pub struct LinkEnds {
     lower: PortId,
     higher: PortId,

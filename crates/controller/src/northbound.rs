@@ -11,29 +11,25 @@ mod tables;
 
 pub use api::{
     Accepted, Alternative, ApplicationId, ApplicationKind, ApplicationSummary, Asker, Cause,
-    Counters, Cover, Detection, Dispute, Event, Extent, FlowId, ForeignRules, FoundPath, IntentId,
-    IntentState, MAX_DISPUTES_SHOWN, Manifest, ModeChange, PathWish, Permission, Promise,
-    PromiseState, Protection, Route, RuleOwner, RuleState, Settings, SettingsChange,
-    TransportProtocol, Travels,
+    Counters, Cover, Detection, Dispute, Endpoint, Event, Extent, FlowId, FlowMatch, ForeignRules,
+    FoundPath, FrameAction, FrameMatch, HeldMode, Intent, IntentId, IntentKind, IntentState,
+    MAX_DISPUTES_SHOWN, Manifest, ModeChange, ModeReport, PathWish, Permission, Promise,
+    PromiseState, Protection, Route, RuleOwner, RuleState, Scope, Settings, SettingsChange,
+    SwitchMode, Transport, TransportProtocol, Travels, Waypoint,
 };
 pub use application::{MAX_APPLICATION_NAME, MAX_APPLICATIONS};
 pub use hosts::{HostRefusal, StaticHost};
-pub use intent::{
-    Endpoint, FrameAction, FrameMatch, Intent, IntentDecision, IntentKind, IntentRefusal,
-    IntentSummary, MAX_INTENTS, MAX_WAYPOINTS, Scope, Waypoint,
-};
-pub use mode::{HeldMode, ModeRefusal, ModeReport, SwitchMode};
+pub use intent::{IntentDecision, IntentRefusal, IntentSummary, MAX_INTENTS, MAX_WAYPOINTS};
+pub use mode::ModeRefusal;
 pub use paths::{MAX_PATHS, NoPath, PathLoad, PathQuery};
 pub use said::{Said, Saying};
 pub use tables::RuleSummary;
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use calculus::admission::{FrameBucket, Ledger};
 use units::{BitRate, DataSize, Delay};
-use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::DatapathId;
 use wire::openflow::multipart::{PortStatistics, TableStatistics};
 
@@ -343,33 +339,6 @@ pub struct Requirement {
     /// What it says of the levels of criticality; `None` if it is as on the lowest at
     /// all of them.
     pub modes: Option<Arc<ModalFlow>>,
-}
-
-/// The fields by which a flow's frames are recognised. Those that are `None` do
-/// not matter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FlowMatch {
-    pub ether_type: Option<EtherType>,
-    /// Where it goes: a host or a group.
-    pub destination: Option<MacAddress>,
-    /// The VLAN id of its tag.
-    pub vlan: Option<u16>,
-    /// The IPv4 address it comes from; implies the EtherType.
-    pub ipv4_source: Option<Ipv4Addr>,
-    /// The IPv4 address it goes to; implies the EtherType.
-    pub ipv4_destination: Option<Ipv4Addr>,
-    /// The transport protocol; implies IPv4.
-    pub transport: Option<Transport>,
-}
-
-/// A transport protocol with its ports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transport {
-    pub protocol: TransportProtocol,
-    /// The port it comes from.
-    pub source: Option<u16>,
-    /// The port it goes to.
-    pub destination: Option<u16>,
 }
 
 /// What a flow never exceeds: in every window of length `t`, at most

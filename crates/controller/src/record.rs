@@ -7,18 +7,15 @@
 mod modes;
 
 use std::borrow::Cow;
-use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use units::{Delay, Duration};
-use wire::ethernet::{EtherType, MacAddress};
-use wire::openflow::{DatapathId, PortNumber};
+use wire::ethernet::MacAddress;
+use wire::openflow::PortNumber;
 
-use crate::northbound::{
-    Cover, FlowMatch, MAX_DESTINATIONS, Protection, Requirement, Transport, TransportProtocol,
-};
+use crate::northbound::{Cover, FlowMatch, MAX_DESTINATIONS, Protection, Requirement};
 use crate::path::{Branch, Tree};
 use crate::place::{LinkEnds, PortId};
 use crate::ways::Ways;
@@ -167,17 +164,17 @@ fn to_bytes(content: &impl Serialize, onto: Vec<u8>) -> Vec<u8> {
 struct StoredHead<'a> {
     name: Cow<'a, str>,
     hosts: (Cow<'a, str>, Cow<'a, [String]>),
-    matching: StoredMatch,
+    matching: FlowMatch,
     class: u8,
     /// Rate in bit/s, then burst, largest and smallest frame in bits.
     traffic: [u64; 4],
-    deadline_ps: Option<u64>,
+    deadline: Option<Delay>,
     /// The longest interruption, if the flow is restored.
     restored_within_ns: Option<u64>,
-    source_mac: [u8; 6],
-    source: StoredPort,
-    destinations: Vec<StoredPort>,
-    guarantee_ps: Option<u64>,
+    source_mac: MacAddress,
+    source: PortId,
+    destinations: Cow<'a, [PortId]>,
+    guarantee: Option<Delay>,
 }
 
 /// How many frames a flow is, and what it gets at levels.
@@ -191,35 +188,15 @@ struct StoredCount {
 #[derive(Serialize, Deserialize)]
 struct StoredWays {
     base: StoredTree,
-    alternatives: Vec<(StoredPort, StoredPort, StoredTree)>,
+    alternatives: Vec<(LinkEnds, StoredTree)>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct StoredMatch {
-    ether_type: Option<u16>,
-    destination: Option<[u8; 6]>,
-    vlan: Option<u16>,
-    ipv4: (Option<[u8; 4]>, Option<[u8; 4]>),
-    transport: Option<(StoredTransport, Option<u16>, Option<u16>)>,
-}
-
-#[derive(Serialize, Deserialize)]
-enum StoredTransport {
-    Tcp,
-    Udp,
-}
-
-/// Datapath id and port number.
-type StoredPort = (u64, u32);
 /// Input, outputs, and the place and the port of the branch before.
-type StoredTree = Vec<(StoredPort, Vec<u32>, Option<(u32, u32)>)>;
+type StoredTree = Vec<(PortId, Vec<PortNumber>, Option<(u32, PortNumber)>)>;
 
 impl From<&Ways> for StoredWays {
     fn from(ways: &Ways) -> Self {
-        let tree = |(link, tree): &(LinkEnds, Tree)| {
-            let [lower, higher] = link.both().map(store_port);
-            (lower, higher, store_tree(tree))
-        };
+        let tree = |(link, tree): &(LinkEnds, Tree)| (*link, store_tree(tree));
         Self {
             base: store_tree(&ways.base),
             alternatives: ways.alternatives.iter().map(tree).collect(),
@@ -232,10 +209,7 @@ impl TryFrom<StoredWays> for Ways {
 
     fn try_from(stored: StoredWays) -> Result<Self, RecordError> {
         let base = load_tree(stored.base)?;
-        let tree = |(lower, higher, tree)| {
-            let link = LinkEnds::new(load_port(lower), load_port(higher));
-            Ok((link, load_tree(tree)?))
-        };
+        let tree = |(link, tree)| Ok((link, load_tree(tree)?));
         let alternatives = stored.alternatives.into_iter().map(tree);
         Ok(Self::new(
             base,
@@ -253,10 +227,10 @@ impl<'a> From<&'a Admission> for StoredHead<'a> {
                 Cow::Borrowed(&requirement.source),
                 Cow::Borrowed(&requirement.destinations),
             ),
-            matching: (&requirement.matching).into(),
+            matching: requirement.matching,
             class: requirement.class,
             traffic: store_traffic(requirement.traffic),
-            deadline_ps: requirement.deadline.map(Delay::as_ps),
+            deadline: requirement.deadline,
             restored_within_ns: match requirement.protection {
                 Protection::None => None,
                 Protection::Restore {
@@ -267,15 +241,10 @@ impl<'a> From<&'a Admission> for StoredHead<'a> {
                     Cover::Any => interruption.as_ns() | COVERS_ANY,
                 }),
             },
-            source_mac: admission.source_mac.0,
-            source: store_port(admission.source),
-            destinations: admission
-                .destinations
-                .iter()
-                .copied()
-                .map(store_port)
-                .collect(),
-            guarantee_ps: admission.guarantee.map(Delay::as_ps),
+            source_mac: admission.source_mac,
+            source: admission.source,
+            destinations: Cow::Borrowed(&admission.destinations),
+            guarantee: admission.guarantee,
         }
     }
 }
@@ -290,11 +259,11 @@ impl StoredHead<'_> {
             name: stored.name.into_owned(),
             source: stored.hosts.0.into_owned(),
             destinations: stored.hosts.1.into_owned(),
-            matching: (&stored.matching).into(),
+            matching: stored.matching,
             class: stored.class,
             is_class_free: false,
             traffic: load_traffic(stored.traffic)?,
-            deadline: stored.deadline_ps.map(Delay::from_ps),
+            deadline: stored.deadline,
             protection: match stored.restored_within_ns {
                 None => Protection::None,
                 Some(ns) => Protection::Restore {
@@ -309,78 +278,22 @@ impl StoredHead<'_> {
         };
         Ok(Admission {
             requirement,
-            source_mac: MacAddress(stored.source_mac),
-            source: load_port(stored.source),
-            destinations: stored.destinations.into_iter().map(load_port).collect(),
-            guarantee: stored.guarantee_ps.map(Delay::from_ps),
+            source_mac: stored.source_mac,
+            source: stored.source,
+            destinations: stored.destinations.into_owned(),
+            guarantee: stored.guarantee,
             ways: Arc::new(ways),
         })
     }
 }
 
-impl From<&FlowMatch> for StoredMatch {
-    fn from(matching: &FlowMatch) -> Self {
-        let octets = |address: Option<Ipv4Addr>| address.map(|address| address.octets());
-        Self {
-            ether_type: matching.ether_type.map(|ether_type| ether_type.0),
-            destination: matching.destination.map(|mac| mac.0),
-            vlan: matching.vlan,
-            ipv4: (
-                octets(matching.ipv4_source),
-                octets(matching.ipv4_destination),
-            ),
-            transport: matching.transport.map(|transport| {
-                let protocol = match transport.protocol {
-                    TransportProtocol::Tcp => StoredTransport::Tcp,
-                    TransportProtocol::Udp => StoredTransport::Udp,
-                };
-                (protocol, transport.source, transport.destination)
-            }),
-        }
-    }
-}
-
-impl From<&StoredMatch> for FlowMatch {
-    fn from(stored: &StoredMatch) -> Self {
-        Self {
-            ether_type: stored.ether_type.map(EtherType),
-            destination: stored.destination.map(MacAddress),
-            vlan: stored.vlan,
-            ipv4_source: stored.ipv4.0.map(Ipv4Addr::from),
-            ipv4_destination: stored.ipv4.1.map(Ipv4Addr::from),
-            transport: stored
-                .transport
-                .as_ref()
-                .map(|(protocol, source, destination)| Transport {
-                    protocol: match protocol {
-                        StoredTransport::Tcp => TransportProtocol::Tcp,
-                        StoredTransport::Udp => TransportProtocol::Udp,
-                    },
-                    source: *source,
-                    destination: *destination,
-                }),
-        }
-    }
-}
-
-fn store_port(port: PortId) -> StoredPort {
-    (port.datapath.0, port.port.0)
-}
-
-fn load_port((datapath, port): StoredPort) -> PortId {
-    PortId::new(DatapathId(datapath), PortNumber(port))
-}
-
 fn store_tree(tree: &Tree) -> StoredTree {
     let branch = |branch: &Branch| {
-        let outputs = branch.outputs.iter().map(|port| port.0).collect();
         let parent = branch.parent.map(|(parent, port)| {
-            (
-                u32::try_from(parent).expect("no tree has 2^32 branches"),
-                port.0,
-            )
+            let parent = u32::try_from(parent).expect("no tree has 2^32 branches");
+            (parent, port)
         });
-        (store_port(branch.entrance()), outputs, parent)
+        (branch.entrance(), branch.outputs.clone(), parent)
     };
     tree.branches.iter().map(branch).collect()
 }
@@ -388,9 +301,8 @@ fn store_tree(tree: &Tree) -> StoredTree {
 /// Reads a tree; refuses one whose branches stand before their parents, as no
 /// walk over it would end.
 fn load_tree(stored: StoredTree) -> Result<Tree, RecordError> {
-    let branch = |(index, (entrance, outputs, parent)): (usize, (_, Vec<u32>, Option<_>))| {
-        let entrance = load_port(entrance);
-        let parent = parent.map(|(parent, port): (u32, u32)| (parent as usize, PortNumber(port)));
+    let branch = |(index, (entrance, outputs, parent)): (usize, (PortId, _, Option<_>))| {
+        let parent = parent.map(|(parent, port): (u32, _)| (parent as usize, port));
         let in_order = match parent {
             Some((parent, _)) => parent < index,
             None => index == 0,
@@ -401,7 +313,7 @@ fn load_tree(stored: StoredTree) -> Result<Tree, RecordError> {
         Ok(Branch {
             datapath: entrance.datapath,
             input: entrance.port,
-            outputs: outputs.into_iter().map(PortNumber).collect(),
+            outputs,
             parent,
         })
     };

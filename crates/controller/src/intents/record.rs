@@ -8,14 +8,13 @@ use std::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
 use wire::ethernet::{EtherType, MacAddress};
-use wire::openflow::{DatapathId, PortNumber};
+use wire::openflow::PortNumber;
 
 use super::sense;
 use crate::northbound::{
     Asker, Endpoint, Extent, FlowMatch, FrameAction, FrameMatch, Intent, IntentKind, Scope,
-    Transport, TransportProtocol, Waypoint,
+    Transport, Waypoint,
 };
-use crate::place::{LinkEnds, PortId};
 use crate::record::RecordError;
 
 const VERSION: u8 = 1;
@@ -29,7 +28,7 @@ pub fn to_bytes(owner: &Asker, intent: &Intent) -> Vec<u8> {
             Asker::Application(name) => Some(name.clone()),
         },
         name: intent.name.clone(),
-        kind: store_kind(&intent.kind),
+        kind: intent.kind.clone(),
     };
     postcard::to_extend(&stored, vec![VERSION])
         .expect("numbers and texts always have a form, and a vector has room")
@@ -49,7 +48,7 @@ pub fn from_bytes(bytes: &[u8]) -> Result<(Asker, Intent), RecordError> {
     let stored: Stored = postcard::from_bytes(content)?;
     let intent = Intent {
         name: stored.name,
-        kind: load_kind(stored.kind),
+        kind: stored.kind,
     };
     sense::check(&intent).map_err(RecordError::Nonsense)?;
     let owner = stored.owner.map_or(Asker::Operator, Asker::Application);
@@ -61,273 +60,112 @@ struct Stored {
     /// The application; the operator if there is none.
     owner: Option<String>,
     name: String,
-    kind: StoredKind,
+    #[serde(with = "StoredKind")]
+    kind: IntentKind,
 }
 
+/// The form of a kind in a record: its place, then its fields.
 #[derive(Serialize, Deserialize)]
+#[serde(remote = "IntentKind")]
 enum StoredKind {
-    HostToHost(String, String),
-    PointToPoint(StoredEnd, StoredEnd, StoredMatch),
-    Multicast(StoredEnd, Vec<StoredEnd>, StoredMatch),
+    HostToHost {
+        one: String,
+        other: String,
+    },
+    PointToPoint {
+        from: Endpoint,
+        to: Endpoint,
+        #[serde(with = "StoredMatch")]
+        matching: FrameMatch,
+    },
+    Multicast {
+        from: Endpoint,
+        to: Vec<Endpoint>,
+        #[serde(with = "StoredMatch")]
+        matching: FrameMatch,
+    },
     Path {
-        ends: (StoredEnd, StoredEnd),
-        through: Vec<StoredPlace>,
-        is_full: bool,
-        matching: StoredMatch,
-        actions: Vec<StoredAction>,
+        from: Endpoint,
+        to: Endpoint,
+        through: Vec<Waypoint>,
+        extent: Extent,
+        #[serde(with = "StoredMatch")]
+        matching: FrameMatch,
+        actions: Vec<FrameAction>,
     },
     MatchAction {
-        /// Everywhere if there are none.
-        at: Option<Vec<u64>>,
+        at: Scope,
         priority: u8,
-        matching: StoredMatch,
-        actions: Vec<StoredAction>,
+        #[serde(with = "StoredMatch")]
+        matching: FrameMatch,
+        actions: Vec<FrameAction>,
     },
 }
 
 #[derive(Serialize, Deserialize)]
-enum StoredEnd {
-    Host(String),
-    Port(StoredPort),
-}
-
-/// Datapath id and port number.
-type StoredPort = (u64, u32);
-
-#[derive(Serialize, Deserialize)]
-enum StoredPlace {
-    Switch(u64),
-    Link(StoredPort, StoredPort),
-}
-
-#[derive(Serialize, Deserialize)]
+#[serde(remote = "FrameMatch")]
 struct StoredMatch {
-    input: Option<u32>,
-    source: Option<[u8; 6]>,
-    ether_type: Option<u16>,
-    destination: Option<[u8; 6]>,
-    vlan: Option<u16>,
-    ipv4: (Option<[u8; 4]>, Option<[u8; 4]>),
-    /// Whether it is TCP, and the ports.
-    transport: Option<(bool, Option<u16>, Option<u16>)>,
+    input: Option<PortNumber>,
+    source: Option<MacAddress>,
+    #[serde(with = "StoredFlowMatch")]
+    flow: FlowMatch,
 }
 
 #[derive(Serialize, Deserialize)]
-enum StoredAction {
-    Output(u32),
-    Flood,
-    Controller,
-    Queue(u8),
-    SetVlan(u16),
-    StripVlan,
-    SetSource([u8; 6]),
-    SetDestination([u8; 6]),
+#[serde(remote = "FlowMatch")]
+struct StoredFlowMatch {
+    ether_type: Option<EtherType>,
+    destination: Option<MacAddress>,
+    vlan: Option<u16>,
+    ipv4_source: Option<Ipv4Addr>,
+    ipv4_destination: Option<Ipv4Addr>,
+    #[serde(with = "stored_transport")]
+    transport: Option<Transport>,
 }
 
-fn store_kind(kind: &IntentKind) -> StoredKind {
-    match kind {
-        IntentKind::HostToHost { one, other } => StoredKind::HostToHost(one.clone(), other.clone()),
-        IntentKind::PointToPoint { from, to, matching } => {
-            StoredKind::PointToPoint(store_end(from), store_end(to), store_match(matching))
-        }
-        IntentKind::Multicast { from, to, matching } => {
-            let to = to.iter().map(store_end).collect();
-            StoredKind::Multicast(store_end(from), to, store_match(matching))
-        }
-        IntentKind::Path {
-            from,
-            to,
-            through,
-            extent,
-            matching,
-            actions,
-        } => StoredKind::Path {
-            ends: (store_end(from), store_end(to)),
-            through: through.iter().map(store_place).collect(),
-            is_full: matches!(extent, Extent::Full),
-            matching: store_match(matching),
-            actions: actions.iter().map(store_action).collect(),
-        },
-        IntentKind::MatchAction {
-            at,
-            priority,
-            matching,
-            actions,
-        } => StoredKind::MatchAction {
-            at: match at {
-                Scope::Everywhere => None,
-                Scope::Switches(these) => Some(these.iter().map(|at| at.0).collect()),
-            },
-            priority: *priority,
-            matching: store_match(matching),
-            actions: actions.iter().map(store_action).collect(),
-        },
-    }
-}
+/// Whether it is TCP, and the ports.
+mod stored_transport {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-fn load_kind(stored: StoredKind) -> IntentKind {
-    match stored {
-        StoredKind::HostToHost(one, other) => IntentKind::HostToHost { one, other },
-        StoredKind::PointToPoint(from, to, matching) => IntentKind::PointToPoint {
-            from: load_end(from),
-            to: load_end(to),
-            matching: load_match(&matching),
-        },
-        StoredKind::Multicast(from, to, matching) => IntentKind::Multicast {
-            from: load_end(from),
-            to: to.into_iter().map(load_end).collect(),
-            matching: load_match(&matching),
-        },
-        StoredKind::Path {
-            ends: (from, to),
-            through,
-            is_full,
-            matching,
-            actions,
-        } => IntentKind::Path {
-            from: load_end(from),
-            to: load_end(to),
-            through: through.into_iter().map(load_place).collect(),
-            extent: match is_full {
-                true => Extent::Full,
-                false => Extent::Partial,
-            },
-            matching: load_match(&matching),
-            actions: actions.iter().map(load_action).collect(),
-        },
-        StoredKind::MatchAction {
-            at,
-            priority,
-            matching,
-            actions,
-        } => IntentKind::MatchAction {
-            at: at.map_or(Scope::Everywhere, |these| {
-                Scope::Switches(these.into_iter().map(DatapathId).collect())
-            }),
-            priority,
-            matching: load_match(&matching),
-            actions: actions.iter().map(load_action).collect(),
-        },
-    }
-}
+    use crate::northbound::{Transport, TransportProtocol};
 
-fn store_end(end: &Endpoint) -> StoredEnd {
-    match end {
-        Endpoint::Host(name) => StoredEnd::Host(name.clone()),
-        Endpoint::Port(port) => StoredEnd::Port(store_port(*port)),
-    }
-}
+    type Stored = Option<(bool, Option<u16>, Option<u16>)>;
 
-fn load_end(stored: StoredEnd) -> Endpoint {
-    match stored {
-        StoredEnd::Host(name) => Endpoint::Host(name),
-        StoredEnd::Port(port) => Endpoint::Port(load_port(port)),
-    }
-}
-
-fn store_port(port: PortId) -> StoredPort {
-    (port.datapath.0, port.port.0)
-}
-
-fn load_port((datapath, port): StoredPort) -> PortId {
-    PortId::new(DatapathId(datapath), PortNumber(port))
-}
-
-fn store_place(place: &Waypoint) -> StoredPlace {
-    match place {
-        Waypoint::Switch(at) => StoredPlace::Switch(at.0),
-        Waypoint::Link(link) => {
-            let [lower, higher] = link.both().map(store_port);
-            StoredPlace::Link(lower, higher)
-        }
-    }
-}
-
-fn load_place(stored: StoredPlace) -> Waypoint {
-    match stored {
-        StoredPlace::Switch(at) => Waypoint::Switch(DatapathId(at)),
-        StoredPlace::Link(one, other) => {
-            Waypoint::Link(LinkEnds::new(load_port(one), load_port(other)))
-        }
-    }
-}
-
-fn store_match(matching: &FrameMatch) -> StoredMatch {
-    let flow = &matching.flow;
-    let octets = |address: Option<Ipv4Addr>| address.map(|address| address.octets());
-    StoredMatch {
-        input: matching.input.map(|port| port.0),
-        source: matching.source.map(|mac| mac.0),
-        ether_type: flow.ether_type.map(|ether_type| ether_type.0),
-        destination: flow.destination.map(|mac| mac.0),
-        vlan: flow.vlan,
-        ipv4: (octets(flow.ipv4_source), octets(flow.ipv4_destination)),
-        transport: flow.transport.map(|transport| {
+    pub fn serialize<S: Serializer>(
+        transport: &Option<Transport>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let stored: Stored = transport.map(|transport| {
             let is_tcp = match transport.protocol {
                 TransportProtocol::Tcp => true,
                 TransportProtocol::Udp => false,
             };
             (is_tcp, transport.source, transport.destination)
-        }),
+        });
+        stored.serialize(serializer)
     }
-}
 
-fn load_match(stored: &StoredMatch) -> FrameMatch {
-    let transport = stored
-        .transport
-        .map(|(is_tcp, source, destination)| Transport {
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Transport>, D::Error> {
+        let stored = Stored::deserialize(from)?;
+        Ok(stored.map(|(is_tcp, source, destination)| Transport {
             protocol: match is_tcp {
                 true => TransportProtocol::Tcp,
                 false => TransportProtocol::Udp,
             },
             source,
             destination,
-        });
-    FrameMatch {
-        input: stored.input.map(PortNumber),
-        source: stored.source.map(MacAddress),
-        flow: FlowMatch {
-            ether_type: stored.ether_type.map(EtherType),
-            destination: stored.destination.map(MacAddress),
-            vlan: stored.vlan,
-            ipv4_source: stored.ipv4.0.map(Ipv4Addr::from),
-            ipv4_destination: stored.ipv4.1.map(Ipv4Addr::from),
-            transport,
-        },
-    }
-}
-
-fn store_action(action: &FrameAction) -> StoredAction {
-    match action {
-        FrameAction::Output(port) => StoredAction::Output(port.0),
-        FrameAction::Flood => StoredAction::Flood,
-        FrameAction::Controller => StoredAction::Controller,
-        FrameAction::Queue(queue) => StoredAction::Queue(*queue),
-        FrameAction::SetVlan(id) => StoredAction::SetVlan(*id),
-        FrameAction::StripVlan => StoredAction::StripVlan,
-        FrameAction::SetSource(mac) => StoredAction::SetSource(mac.0),
-        FrameAction::SetDestination(mac) => StoredAction::SetDestination(mac.0),
-    }
-}
-
-fn load_action(stored: &StoredAction) -> FrameAction {
-    match stored {
-        StoredAction::Output(port) => FrameAction::Output(PortNumber(*port)),
-        StoredAction::Flood => FrameAction::Flood,
-        StoredAction::Controller => FrameAction::Controller,
-        StoredAction::Queue(queue) => FrameAction::Queue(*queue),
-        StoredAction::SetVlan(id) => FrameAction::SetVlan(*id),
-        StoredAction::StripVlan => FrameAction::StripVlan,
-        StoredAction::SetSource(mac) => FrameAction::SetSource(MacAddress(*mac)),
-        StoredAction::SetDestination(mac) => FrameAction::SetDestination(MacAddress(*mac)),
+        }))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use wire::openflow::DatapathId;
 
     use super::*;
+    use crate::northbound::TransportProtocol;
+    use crate::place::{LinkEnds, PortId};
 
     #[test]
     fn every_kind_of_intent_survives_the_store() {
@@ -337,6 +175,28 @@ mod tests {
 
             assert_eq!(read, Ok((owner.clone(), intent)));
         }
+    }
+
+    /// What stores of before hold has to be read.
+    #[test]
+    fn the_form_of_a_record_stays() {
+        let before = [
+            "010008696e74656e742d3100026831026832",
+            "010008696e74656e742d320100026831010207000102000000000101801001020000000\
+             002010300010a000001010000018827",
+            "010008696e74656e742d330200026d7502000572656c61790103010000000000000000",
+            "010008696e74656e742d340300026831000268320200040104010502010001020000000\
+             00101801001020000000002010300010a00000101000001882702050409",
+            "010008696e74656e742d350401010163000102000000000101801001020000000002010\
+             300010a00000101000001882702000202",
+        ];
+        let written = examples().into_iter().map(|intent| {
+            let bytes = to_bytes(&Asker::Operator, &intent);
+            let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
+            digits.collect::<String>()
+        });
+
+        assert_eq!(written.collect::<Vec<_>>(), before);
     }
 
     #[test]

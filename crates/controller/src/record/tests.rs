@@ -1,13 +1,29 @@
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 use calculus::admission::FrameBucket;
 use proptest::prelude::*;
 use units::{BitRate, DataSize};
+use wire::ethernet::EtherType;
+use wire::openflow::DatapathId;
 use wire::openflow::taktos::MonitorContract;
 
 use super::*;
 use crate::modes::{ModalFlow, Treatment};
-use crate::northbound::{Cover, Traffic};
+use crate::northbound::{Traffic, Transport, TransportProtocol};
+
+/// What stores of before hold has to be read.
+#[test]
+fn the_form_of_a_record_stays() {
+    let written = example().to_bytes();
+    let written: String = written.iter().map(|byte| format!("{byte:02x}")).collect();
+
+    let before = "010673762d6d7531036d7531020672656c6179310672656c61793201ba910201010\
+                 ccd040001010300010a00000101010001882706c096b1028012800980090180a8d6\
+                 b9070180ade204020000000001010102010302040180c6988303020101020203000\
+                 201010401000201010202010201010202030002010104010002";
+    assert_eq!(written, before);
+}
 
 #[test]
 fn an_admission_survives_the_store() {

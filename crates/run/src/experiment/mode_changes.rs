@@ -11,7 +11,6 @@ use measure::report::{
 };
 use scenario::Scenario;
 use units::{Delay, Duration, Instant};
-use wire::openflow::DatapathId;
 
 use super::world::World;
 use super::{Experiment, ExperimentError, Run};
@@ -85,7 +84,7 @@ pub fn modes_report(scenario: &Scenario, config: &Config, run: &Run) -> Option<M
             .map(|change| change_report(scenario, run, change))
             .collect(),
         violations: violations(run),
-        signals: signals(scenario, run),
+        signals: signals(run),
     })
 }
 
@@ -257,12 +256,12 @@ fn violations(run: &Run) -> Vec<ViolationReport> {
     violations.collect()
 }
 
-fn signals(scenario: &Scenario, run: &Run) -> Vec<SignalsReport> {
+fn signals(run: &Run) -> Vec<SignalsReport> {
     let known = run.switch_modes.iter();
     let counted = known.filter_map(|switch| {
-        let counters = switch.held?.counters;
+        let counters = switch.holds.as_ref()?.counters;
         Some(SignalsReport {
-            switch: name(scenario, switch.datapath),
+            switch: switch.name.clone(),
             sent: counters.sent,
             received: counters.received,
             duplicate: counters.duplicate,
@@ -282,10 +281,4 @@ fn signals(scenario: &Scenario, run: &Run) -> Vec<SignalsReport> {
         })
     });
     counted.collect()
-}
-
-fn name(scenario: &Scenario, datapath: DatapathId) -> String {
-    let mut switches = scenario.switches.iter();
-    let switch = switches.find(|switch| switch.datapath_id == datapath.0);
-    switch.map_or_else(|| format!("{:#x}", datapath.0), |it| it.name.clone())
 }

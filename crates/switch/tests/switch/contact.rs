@@ -90,7 +90,7 @@ fn before_the_first_contact_the_same_holds() {
     let mut secure = World::new(unpaced());
     let mut standalone = World::new(standalone());
 
-    assert_eq!(reached(&mut secure), [0; 0]);
+    assert_eq!(reached(&mut secure), []);
     assert_eq!(reached(&mut standalone), [2, 3]);
     standalone.connect(CONTROLLER, Peer::Controller);
     assert_eq!(

@@ -91,7 +91,7 @@ fn normal_never_sends_a_frame_back_to_where_it_came_from() {
     reached(&mut world, 1, &between(1, 9));
     reached(&mut world, 1, &between(2, 9));
 
-    assert_eq!(reached(&mut world, 1, &between(1, 2)), [0; 0]);
+    assert_eq!(reached(&mut world, 1, &between(1, 2)), []);
 }
 
 #[test]

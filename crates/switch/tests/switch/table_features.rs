@@ -100,7 +100,7 @@ fn every_table_tells_its_name_its_size_and_where_its_entries_may_go() {
     let capacity = unpaced().table_capacity;
     assert_eq!(usize::try_from(tables[1].entries_max).unwrap(), capacity);
     assert_eq!(tables[0].next, [1, 2]);
-    assert_eq!(tables[2].next, [0; 0]);
+    assert_eq!(tables[2].next, []);
 }
 
 /// OF13 clause 7.3.5: an answer may take many messages.

@@ -6,13 +6,10 @@ mod topology;
 use std::collections::BTreeMap;
 
 use controller::Config;
-use controller::northbound::Endpoint;
 use controller::place::{Place, PortId};
 use linux::clock::{self, WallTime};
 use units::Instant;
 use wire::openflow::DatapathId;
-
-use super::document::EndpointDocument;
 
 pub use flow::{flow, refusal};
 
@@ -52,15 +49,13 @@ impl Names {
         name.cloned().unwrap_or_else(|| format!("{:x}", datapath.0))
     }
 
+    /// Returns a port as a document calls it.
     #[must_use]
-    pub fn endpoint(&self, endpoint: &Endpoint) -> EndpointDocument {
-        match endpoint {
-            Endpoint::Host(name) => EndpointDocument::Host(name.clone()),
-            Endpoint::Port(port) => EndpointDocument::Port(Place {
-                datapath: port.datapath.to_string(),
-                switch: self.switch(port.datapath),
-                port: port.port,
-            }),
+    pub fn written(&self, port: PortId) -> Place<String> {
+        Place {
+            datapath: port.datapath.to_string(),
+            switch: self.switch(port.datapath),
+            port: port.port,
         }
     }
 

@@ -14,7 +14,6 @@ pub mod host;
 pub mod instance;
 pub mod intent;
 pub mod modal;
-pub mod mode;
 pub mod path;
 pub mod place;
 pub mod problem;

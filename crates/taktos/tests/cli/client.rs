@@ -298,10 +298,10 @@ fn many_flows_are_asked_for_some_at_a_time_and_what_breaks_is_said() {
 fn events_go_on_where_they_broke() {
     let first = vec![
         ": hello\n\n".to_owned(),
-        event(7, "a"),
+        event(7, "1:1-2:1"),
         "data: {\"half".to_owned(),
     ];
-    let second = vec![event(8, "b")];
+    let second = vec![event(8, "1:2-2:2")];
     let server = Scripted::start([(EVENTS, vec![Answer::Broken(first), Answer::Stream(second)])]);
     let workplace = Workplace::new();
 
@@ -338,8 +338,8 @@ fn a_view_follows_what_happens_and_outlives_the_connection() {
         (
             EVENTS,
             vec![
-                Answer::Stream(vec![event(1, "a")]),
-                Answer::Stream(vec![event(2, "b")]),
+                Answer::Stream(vec![event(1, "1:1-2:1")]),
+                Answer::Stream(vec![event(2, "1:2-2:2")]),
             ],
         ),
     ]);
@@ -631,7 +631,8 @@ fn an_intent_of_every_kind_is_asked_for_and_shown() {
 #[test]
 fn rules_are_shown_switch_by_switch_in_words() {
     let switch = |datapath: &str| json!({"datapath": datapath, "name": datapath, "connected": true, "ports": []});
-    let topology = json!({"switches": [switch("2"), switch("1")], "links": [], "hosts": [],
+    let [one, two] = ["0000000000000001", "0000000000000002"];
+    let topology = json!({"switches": [switch(two), switch(one)], "links": [], "hosts": [],
                           "counts": {"switches": 2, "links": 0, "hosts": 0}});
     let rule = json!({
         "table": 0, "priority": 400, "match": {"vlan_vid": 5, "eth_dst": "01:0c:cd:04:00:01"},
@@ -643,8 +644,14 @@ fn rules_are_shown_switch_by_switch_in_words() {
     };
     let server = Scripted::start([
         ("GET /api/v1/topology", vec![document(&topology)]),
-        ("GET /api/v1/switches/1/rules", vec![rules("1", &[&rule])]),
-        ("GET /api/v1/switches/2/rules", vec![rules("2", &[])]),
+        (
+            "GET /api/v1/switches/0000000000000001/rules",
+            vec![rules(one, &[&rule])],
+        ),
+        (
+            "GET /api/v1/switches/0000000000000002/rules",
+            vec![rules(two, &[])],
+        ),
     ]);
 
     let ended = ask(&server, &["rules"]);
@@ -654,12 +661,16 @@ fn rules_are_shown_switch_by_switch_in_words() {
                flow sv\\u{1b}[2J  refused: TableFull";
     assert!(ended.stdout.contains(row), "{}", ended.stdout);
     assert!(
-        ended.stdout.starts_with("switch 1 (1), 1 rule\n"),
+        ended
+            .stdout
+            .starts_with(&format!("switch {one} ({one}), 1 rule\n")),
         "{}",
         ended.stdout
     );
     assert!(
-        ended.stdout.ends_with("\nswitch 2 (2), 0 rules\n"),
+        ended
+            .stdout
+            .ends_with(&format!("\nswitch {two} ({two}), 0 rules\n")),
         "{}",
         ended.stdout
     );

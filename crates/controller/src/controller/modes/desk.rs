@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use units::{Duration, Instant};
 use wire::mode_signal::{Level, Mode};
-use wire::openflow::taktos::{LevelSet, ModeFailed, ModeKey, MonitorContract, MonitorId};
+use wire::openflow::taktos::{
+    LevelSet, ModeCounters, ModeFailed, ModeKey, MonitorContract, MonitorId,
+};
 use wire::openflow::{DatapathId, TransactionId};
 use wire::siphash::siphash_2_4;
 
 use crate::desired::Content;
 use crate::modes::{Modes, Strategy};
-use crate::northbound::{FlowId, HeldMode, RequestId};
+use crate::northbound::{FlowId, RequestId};
 
 use super::orders::OrdersDesk;
 
@@ -54,7 +56,23 @@ pub(super) struct Member {
     /// knows.
     pub(super) inherited: LevelSet,
     pub(super) monitors: BTreeMap<MonitorId, Watched>,
-    pub(super) held: Option<HeldMode>,
+    pub(super) held: Option<Held>,
+}
+
+/// What a switch said of the mode.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    /// The mode that is agreed on, as far as it knows.
+    pub(super) mode: Mode,
+    pub(super) origin: DatapathId,
+    pub(super) served: Level,
+    /// The levels whose entries are all there.
+    pub(super) complete: LevelSet,
+    /// How long ago a flow of it last demanded more, if one did.
+    pub(super) quiet: Option<Duration>,
+    /// Frames that waited in its queues.
+    pub(super) waiting: u64,
+    pub(super) counters: ModeCounters,
 }
 
 /// A level that a switch was asked for.

@@ -8,11 +8,11 @@ use wire::openflow::taktos::{
 use wire::openflow::{DatapathId, ErrorKind, TransactionId};
 
 use crate::modes::{Modes, Strategy};
-use crate::northbound::{Event, FlowId, HeldMode};
+use crate::northbound::{Event, FlowId};
 use crate::place::{Place, PortId};
 
 use super::super::Controller;
-use super::desk::{Ability, Lock};
+use super::desk::{Ability, Held, Lock};
 
 impl Controller {
     /// Takes in what a switch reports, and returns whether it is of concern here.
@@ -41,7 +41,7 @@ impl Controller {
         }
         member.ability = Ability::Has;
         member.asked = None;
-        member.held = Some(HeldMode {
+        member.held = Some(Held {
             mode: status.mode,
             origin: status.origin,
             served: status.served,

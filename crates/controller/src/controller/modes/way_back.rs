@@ -19,7 +19,7 @@ use crate::northbound::{
 
 use super::super::Controller;
 use super::super::links::Operation;
-use super::desk::{Asked, Lock};
+use super::desk::{Asked, Held, Lock};
 use super::orders::Orders;
 
 /// As many frames may wait at a switch whose queues are drained: those that are just
@@ -56,7 +56,7 @@ impl Controller {
             return;
         }
         let (mode, origin) = self.modes.agreed();
-        let is_calm = |held: &HeldMode| {
+        let is_calm = |held: &Held| {
             held.quiet.is_none_or(|quiet| quiet >= hold)
                 && held.waiting <= DRAINED_FRAMES
                 && (held.mode == mode || modes.strategy == Strategy::StdSdn)
@@ -219,20 +219,42 @@ impl Controller {
         }
         let members = self.modes.members.iter();
         let switches = members.map(|(datapath, member)| SwitchMode {
-            datapath: *datapath,
-            held: member.held,
+            name: self.name_of_switch(*datapath),
+            holds: member.held.map(|held| told(modes, &held)),
         });
         Some(Box::new(ModeReport {
             levels: modes.levels.clone(),
             strategy: modes.strategy,
-            mode,
-            origin,
-            is_locked: self.modes.lock == Lock::Locked,
-            forced: self.modes.forced,
+            level: modes.name(mode.level),
+            era: mode.era,
+            origin: origin.map(|origin| self.name_of_switch(origin)),
+            locked: self.modes.lock == Lock::Locked,
+            forced: self.modes.forced.map(|level| modes.name(level)),
             hold: modes.hold,
-            default: modes.default,
+            default: modes.name(modes.default),
             switches: switches.collect(),
         }))
+    }
+}
+
+fn told(modes: &Modes, held: &Held) -> HeldMode {
+    let counters = held.counters;
+    HeldMode {
+        level: modes.name(held.mode.level),
+        era: held.mode.era,
+        served: modes.name(held.served),
+        complete: held.complete.levels().map(|it| modes.name(it)).collect(),
+        quiet: held.quiet,
+        waiting: held.waiting,
+        entered: counters.entered,
+        demanded: counters.demanded,
+        signals_refused: counters.forged
+            + counters.misplaced
+            + counters.replayed
+            + counters.malformed,
+        queued_dropped: counters.queued_dropped,
+        queued_moved: counters.queued_moved,
+        counters,
     }
 }
 

@@ -117,7 +117,7 @@ fn row(summary: &IntentSummary<IntentDocument>) -> [String; 6] {
     let routes = summary.routes.iter();
     let routes: Vec<_> = routes.map(|route| route.switches.join(" ")).collect();
     [
-        summary.intent.name().to_owned(),
+        summary.intent.name.clone(),
         kind(&summary.intent),
         String::from(summary.owner.clone()),
         routes.join(", "),

@@ -2,12 +2,11 @@
 
 use std::fmt::Write as _;
 
-use api::ModeChange;
+use api::{ModeChange, ModeReport};
 use serde_json::Value;
 
 use super::super::exit::Exit;
 use super::{Target, failure, put};
-use crate::web::document::mode::ModeDocument;
 
 const PATH: &str = "/api/v1/mode";
 
@@ -65,7 +64,7 @@ pub fn mode(arguments: &Mode) -> Exit {
     }
 }
 
-fn text(mode: &ModeDocument) -> String {
+fn text(mode: &ModeReport) -> String {
     let mut text = format!(
         "level     {} of {} (era {})\n",
         mode.level,
@@ -102,11 +101,10 @@ fn text(mode: &ModeDocument) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::web::document::mode::SwitchModeDocument;
 
     #[test]
     fn a_lock_and_a_switch_without_modes_are_said() {
-        let document = ModeDocument {
+        let document = ModeReport {
             levels: vec!["lo".to_owned(), "hi".to_owned()],
             strategy: api::Strategy::Taktos,
             level: "hi".to_owned(),
@@ -114,9 +112,9 @@ mod tests {
             origin: Some("s1".to_owned()),
             locked: true,
             forced: None,
-            hold_ns: None,
+            hold: None,
             default: "lo".to_owned(),
-            switches: vec![SwitchModeDocument {
+            switches: vec![api::SwitchMode {
                 name: "s2".to_owned(),
                 holds: None,
             }],

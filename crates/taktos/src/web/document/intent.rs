@@ -1,19 +1,22 @@
 //! What programs want beside flows with a promise: connectivity, flow paths, match
 //! and action (S1-7).
 
+use std::convert::Infallible;
 use std::net::Ipv4Addr;
 
-use api::{Extent, IntentId, IntentSummary, TransportProtocol};
-use controller::northbound::{
-    self, FrameAction, FrameMatch, Intent, IntentKind, MAX_WAYPOINTS, Scope, Waypoint,
+use api::{
+    Endpoint, FrameAction, FrameMatch, Intent, IntentId, IntentKind, IntentSummary, LinkEnds,
+    Place, PortId, Rename, Scope, TransportProtocol,
 };
+use controller::northbound::{self, MAX_WAYPOINTS};
 use controller::view::{MAX_HOSTS, MAX_SWITCHES};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wire::openflow::PortNumber;
+use wire::ethernet::MacAddress;
+use wire::openflow::{DatapathId, PortNumber};
 
 use super::requirement::{check_name, mac, within};
-use super::{EndpointDocument, MatchDocument, ProblemBody, Unusable, place};
+use super::{MatchDocument, ProblemBody, Unusable, place};
 use crate::web::describe::Names;
 
 /// The most actions of an intent.
@@ -40,98 +43,8 @@ pub enum AskedIntentsDocument {
     One(Box<IntentDocument>),
 }
 
-/// Something that is to hold until it is removed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", tag = "kind")]
-pub enum IntentDocument {
-    /// Two hosts reach each other, wherever they are.
-    HostToHost {
-        /// Its name, unique among all intents.
-        name: String,
-        /// The name of one host.
-        one: String,
-        /// The name of the other.
-        other: String,
-    },
-    /// What enters at one place and matches leaves at another.
-    PointToPoint {
-        /// Its name, unique among all intents.
-        name: String,
-        /// Where frames enter.
-        from: EndpointDocument,
-        /// Where they leave.
-        to: EndpointDocument,
-        /// Which frames.
-        #[serde(rename = "match", default)]
-        matching: FrameMatchDocument,
-    },
-    /// What enters at one place and matches leaves at several.
-    Multicast {
-        /// Its name, unique among all intents.
-        name: String,
-        /// Where frames enter.
-        from: EndpointDocument,
-        /// Where they leave.
-        to: Vec<EndpointDocument>,
-        /// Which frames.
-        #[serde(rename = "match", default)]
-        matching: FrameMatchDocument,
-    },
-    /// What enters at one place and matches leaves at another and passes certain
-    /// places in this order.
-    Path {
-        /// Its name, unique among all intents.
-        name: String,
-        /// Where frames enter.
-        from: EndpointDocument,
-        /// Where they leave.
-        to: EndpointDocument,
-        /// What they pass.
-        through: Vec<WaypointDocument>,
-        /// Whether that is the whole path.
-        extent: Extent,
-        /// Which frames.
-        #[serde(rename = "match", default)]
-        matching: FrameMatchDocument,
-        /// What is done with them at the last switch before they leave.
-        #[serde(default)]
-        actions: Vec<ActionDocument>,
-    },
-    /// Switches do something with the frames that match.
-    MatchAction {
-        /// Its name, unique among all intents.
-        name: String,
-        /// At which switches.
-        at: ScopeDocument,
-        /// Above which others, 0 to 99.
-        priority: u8,
-        /// Which frames.
-        #[serde(rename = "match", default)]
-        matching: FrameMatchDocument,
-        /// What is done with them, in this order; nothing: they are dropped.
-        actions: Vec<ActionDocument>,
-    },
-}
-
-/// What a path passes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum WaypointDocument {
-    /// A switch: its name or its datapath id.
-    Switch(String),
-    /// The id of a link.
-    Link(String),
-}
-
-/// The switches that are meant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ScopeDocument {
-    /// All, and those to come.
-    Everywhere,
-    /// These: their names or datapath ids.
-    Switches(Vec<String>),
-}
+/// Something that is to hold, as a document says it.
+pub type IntentDocument = api::Intent<Place<String>, String, String, String, FrameMatchDocument>;
 
 /// Which frames are meant. Fields that are left out do not matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -157,28 +70,6 @@ pub struct FrameMatchDocument {
     pub source_port: Option<u16>,
     /// The transport port it goes to; needs a protocol.
     pub destination_port: Option<u16>,
-}
-
-/// What a switch does with a frame.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ActionDocument {
-    /// Sends it out by a port.
-    Output(u32),
-    /// Sends it out by all ports but the one by which it came in.
-    Flood,
-    /// Hands it to the controller.
-    Controller,
-    /// Puts it into a queue, 0 to 7, wherever it goes out afterwards.
-    Queue(u8),
-    /// Tags it with a VLAN id, or changes that of its tag.
-    SetVlan(u16),
-    /// Takes its VLAN tag away.
-    StripVlan,
-    /// Changes the address it comes from.
-    SetSource(String),
-    /// Changes the address it goes to.
-    SetDestination(String),
 }
 
 /// All intents.
@@ -211,121 +102,146 @@ pub struct IntentDecisionDocument {
     pub refused: Option<ProblemBody>,
 }
 
-impl IntentDocument {
-    /// Returns its name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        match self {
-            Self::HostToHost { name, .. }
-            | Self::PointToPoint { name, .. }
-            | Self::Multicast { name, .. }
-            | Self::Path { name, .. }
-            | Self::MatchAction { name, .. } => name,
+/// Returns what a document means, with switches called as `names` knows them.
+///
+/// # Errors
+///
+/// If a value cannot be used.
+pub fn intent(document: IntentDocument, names: &Names) -> Result<Intent, Unusable> {
+    check(&document)?;
+    document.rename(&Reading(names))
+}
+
+/// Checks numbers and names against the limits of the controller.
+fn check(document: &IntentDocument) -> Result<(), Unusable> {
+    check_name("name", &document.name)?;
+    let host = |key: &str, end: &Endpoint<_>| match end {
+        Endpoint::Host(name) => check_name(&format!("{key}.host"), name),
+        Endpoint::Port(_) => Ok(()),
+    };
+    match &document.kind {
+        IntentKind::HostToHost { one, other } => {
+            check_name("one", one)?;
+            check_name("other", other)
         }
-    }
-
-    /// Returns what is meant, with switches called as `names` knows them.
-    ///
-    /// # Errors
-    ///
-    /// If a value cannot be used.
-    pub fn intent(&self, names: &Names) -> Result<Intent, Unusable> {
-        check_name("name", self.name())?;
-        Ok(Intent {
-            name: self.name().to_owned(),
-            kind: self.kind(names)?,
-        })
-    }
-
-    fn kind(&self, names: &Names) -> Result<IntentKind, Unusable> {
-        Ok(match self {
-            Self::HostToHost { one, other, .. } => {
-                check_name("one", one)?;
-                check_name("other", other)?;
-                let (one, other) = (one.clone(), other.clone());
-                IntentKind::HostToHost { one, other }
-            }
-            Self::PointToPoint {
-                from, to, matching, ..
-            } => IntentKind::PointToPoint {
-                from: place::endpoint("from", from, names)?,
-                to: place::endpoint("to", to, names)?,
-                matching: matching.matching()?,
-            },
-            Self::Multicast {
-                from, to, matching, ..
-            } => {
-                within("to", to.len() as u64, 1, MAX_HOSTS as u64)?;
-                let to = to.iter().map(|end| place::endpoint("to", end, names));
-                IntentKind::Multicast {
-                    from: place::endpoint("from", from, names)?,
-                    to: to.collect::<Result<_, _>>()?,
-                    matching: matching.matching()?,
-                }
-            }
-            Self::Path { .. } => self.path(names)?,
-            Self::MatchAction {
-                at,
-                priority,
-                matching,
-                actions: wanted,
-                ..
-            } => {
-                let most = u64::from(HIGHEST_PRIORITY);
-                within("priority", u64::from(*priority), 0, most)?;
-                IntentKind::MatchAction {
-                    at: at.scope(names)?,
-                    priority: *priority,
-                    matching: matching.matching()?,
-                    actions: actions(wanted)?,
-                }
-            }
-        })
-    }
-
-    fn path(&self, names: &Names) -> Result<IntentKind, Unusable> {
-        let Self::Path {
+        IntentKind::PointToPoint { from, to, .. } => {
+            host("from", from)?;
+            host("to", to)
+        }
+        IntentKind::Multicast { from, to, .. } => {
+            within("to", to.len() as u64, 1, MAX_HOSTS as u64)?;
+            host("from", from)?;
+            to.iter().try_for_each(|end| host("to", end))
+        }
+        IntentKind::Path {
             from,
             to,
             through,
-            extent,
-            matching,
-            actions: wanted,
+            actions,
             ..
-        } = self
-        else {
-            unreachable!("only paths are read so");
-        };
-        within("through", through.len() as u64, 0, MAX_WAYPOINTS as u64)?;
-        let through = through.iter().map(|passed| match passed {
-            WaypointDocument::Switch(name) => {
-                place::switch("through.switch", name, names).map(Waypoint::Switch)
+        } => {
+            within("through", through.len() as u64, 0, MAX_WAYPOINTS as u64)?;
+            host("from", from)?;
+            host("to", to)?;
+            check_actions(actions)
+        }
+        IntentKind::MatchAction {
+            at,
+            priority,
+            actions,
+            ..
+        } => {
+            let most = u64::from(HIGHEST_PRIORITY);
+            within("priority", u64::from(*priority), 0, most)?;
+            if let Scope::Switches(these) = at {
+                within("at.switches", these.len() as u64, 1, MAX_SWITCHES as u64)?;
             }
-            WaypointDocument::Link(id) => place::link("through.link", id).map(Waypoint::Link),
-        });
-        Ok(IntentKind::Path {
-            from: place::endpoint("from", from, names)?,
-            to: place::endpoint("to", to, names)?,
-            through: through.collect::<Result<_, _>>()?,
-            extent: *extent,
-            matching: matching.matching()?,
-            actions: actions(wanted)?,
-        })
+            check_actions(actions)
+        }
     }
 }
 
-impl ScopeDocument {
-    fn scope(&self, names: &Names) -> Result<Scope, Unusable> {
-        match self {
-            Self::Everywhere => Ok(Scope::Everywhere),
-            Self::Switches(switches) => {
-                let count = switches.len() as u64;
-                within("at.switches", count, 1, MAX_SWITCHES as u64)?;
-                let read = |name: &String| place::switch("at.switches", name, names);
-                let switches = switches.iter().map(read);
-                Ok(Scope::Switches(switches.collect::<Result<_, _>>()?))
-            }
+fn check_actions(actions: &[FrameAction<String>]) -> Result<(), Unusable> {
+    within("actions", actions.len() as u64, 0, MOST_ACTIONS as u64)?;
+    actions.iter().try_for_each(|action| match action {
+        FrameAction::Queue(queue) => {
+            let most = u64::from(MOST_URGENT);
+            within("actions.queue", u64::from(*queue), 0, most)
         }
+        FrameAction::SetVlan(vlan) => {
+            let most = u64::from(LARGEST_VLAN);
+            within("actions.set-vlan", u64::from(*vlan), 1, most)
+        }
+        FrameAction::Output(_)
+        | FrameAction::Flood
+        | FrameAction::Controller
+        | FrameAction::StripVlan
+        | FrameAction::SetSource(_)
+        | FrameAction::SetDestination(_) => Ok(()),
+    })
+}
+
+/// From what a document says to what the controller knows.
+struct Reading<'a>(&'a Names);
+
+impl Rename<Place<String>, String, String, String, FrameMatchDocument> for Reading<'_> {
+    type Port = PortId;
+    type Switch = DatapathId;
+    type Link = LinkEnds;
+    type Mac = MacAddress;
+    type Match = FrameMatch;
+    type Error = Unusable;
+
+    fn port(&self, key: &str, port: Place<String>) -> Result<PortId, Unusable> {
+        place::port(key, &port, self.0)
+    }
+
+    fn switch(&self, key: &str, switch: String) -> Result<DatapathId, Unusable> {
+        place::switch(key, &switch, self.0)
+    }
+
+    fn link(&self, key: &str, link: String) -> Result<LinkEnds, Unusable> {
+        place::link(key, &link)
+    }
+
+    fn mac(&self, key: &str, text: String) -> Result<MacAddress, Unusable> {
+        mac(key, &text)
+    }
+
+    fn matching(&self, matching: FrameMatchDocument) -> Result<FrameMatch, Unusable> {
+        matching.matching()
+    }
+}
+
+/// From what the controller knows to what a document says.
+struct Writing<'a>(&'a Names);
+
+impl Rename<PortId, DatapathId, LinkEnds, MacAddress, FrameMatch> for Writing<'_> {
+    type Port = Place<String>;
+    type Switch = String;
+    type Link = String;
+    type Mac = String;
+    type Match = FrameMatchDocument;
+    type Error = Infallible;
+
+    fn port(&self, _: &str, port: PortId) -> Result<Place<String>, Infallible> {
+        Ok(self.0.written(port))
+    }
+
+    fn switch(&self, _: &str, switch: DatapathId) -> Result<String, Infallible> {
+        Ok(self.0.switch(switch))
+    }
+
+    fn link(&self, _: &str, link: LinkEnds) -> Result<String, Infallible> {
+        Ok(link.to_string())
+    }
+
+    fn mac(&self, _: &str, mac: MacAddress) -> Result<String, Infallible> {
+        Ok(mac.to_string())
+    }
+
+    fn matching(&self, matching: FrameMatch) -> Result<FrameMatchDocument, Infallible> {
+        Ok((&matching).into())
     }
 }
 
@@ -369,55 +285,6 @@ impl From<&FrameMatch> for FrameMatchDocument {
     }
 }
 
-fn actions(wanted: &[ActionDocument]) -> Result<Vec<FrameAction>, Unusable> {
-    within("actions", wanted.len() as u64, 0, MOST_ACTIONS as u64)?;
-    wanted.iter().map(ActionDocument::action).collect()
-}
-
-impl ActionDocument {
-    fn action(&self) -> Result<FrameAction, Unusable> {
-        Ok(match self {
-            Self::Output(port) => FrameAction::Output(PortNumber(*port)),
-            Self::Flood => FrameAction::Flood,
-            Self::Controller => FrameAction::Controller,
-            Self::Queue(queue) => {
-                within(
-                    "actions.queue",
-                    u64::from(*queue),
-                    0,
-                    u64::from(MOST_URGENT),
-                )?;
-                FrameAction::Queue(*queue)
-            }
-            Self::SetVlan(vlan) => {
-                let most = u64::from(LARGEST_VLAN);
-                within("actions.set-vlan", u64::from(*vlan), 1, most)?;
-                FrameAction::SetVlan(*vlan)
-            }
-            Self::StripVlan => FrameAction::StripVlan,
-            Self::SetSource(text) => FrameAction::SetSource(mac("actions.set-source", text)?),
-            Self::SetDestination(text) => {
-                FrameAction::SetDestination(mac("actions.set-destination", text)?)
-            }
-        })
-    }
-}
-
-impl From<&FrameAction> for ActionDocument {
-    fn from(action: &FrameAction) -> Self {
-        match action {
-            FrameAction::Output(port) => Self::Output(port.0),
-            FrameAction::Flood => Self::Flood,
-            FrameAction::Controller => Self::Controller,
-            FrameAction::Queue(queue) => Self::Queue(*queue),
-            FrameAction::SetVlan(vlan) => Self::SetVlan(*vlan),
-            FrameAction::StripVlan => Self::StripVlan,
-            FrameAction::SetSource(mac) => Self::SetSource(mac.to_string()),
-            FrameAction::SetDestination(mac) => Self::SetDestination(mac.to_string()),
-        }
-    }
-}
-
 impl Names {
     /// Writes down an intent with how far it is.
     #[must_use]
@@ -428,74 +295,10 @@ impl Names {
             state: summary.state,
             routes: summary.routes,
             rules: summary.rules,
-            intent: self.wanted(&summary.intent),
-        }
-    }
-
-    fn wanted(&self, intent: &Intent) -> IntentDocument {
-        let name = intent.name.clone();
-        match &intent.kind {
-            IntentKind::HostToHost { one, other } => IntentDocument::HostToHost {
-                name,
-                one: one.clone(),
-                other: other.clone(),
+            intent: match summary.intent.rename(&Writing(self)) {
+                Ok(intent) => intent,
+                Err(never) => match never {},
             },
-            IntentKind::PointToPoint { from, to, matching } => IntentDocument::PointToPoint {
-                name,
-                from: self.endpoint(from),
-                to: self.endpoint(to),
-                matching: matching.into(),
-            },
-            IntentKind::Multicast { from, to, matching } => IntentDocument::Multicast {
-                name,
-                from: self.endpoint(from),
-                to: to.iter().map(|end| self.endpoint(end)).collect(),
-                matching: matching.into(),
-            },
-            IntentKind::Path {
-                from,
-                to,
-                through,
-                extent,
-                matching,
-                actions,
-            } => IntentDocument::Path {
-                name,
-                from: self.endpoint(from),
-                to: self.endpoint(to),
-                through: through.iter().map(|it| self.waypoint(it)).collect(),
-                extent: *extent,
-                matching: matching.into(),
-                actions: actions.iter().map(ActionDocument::from).collect(),
-            },
-            IntentKind::MatchAction {
-                at,
-                priority,
-                matching,
-                actions,
-            } => IntentDocument::MatchAction {
-                name,
-                at: self.scope(at),
-                priority: *priority,
-                matching: matching.into(),
-                actions: actions.iter().map(ActionDocument::from).collect(),
-            },
-        }
-    }
-
-    fn waypoint(&self, waypoint: &Waypoint) -> WaypointDocument {
-        match waypoint {
-            Waypoint::Switch(datapath) => WaypointDocument::Switch(self.switch(*datapath)),
-            Waypoint::Link(ends) => WaypointDocument::Link(ends.to_string()),
-        }
-    }
-
-    fn scope(&self, scope: &Scope) -> ScopeDocument {
-        match scope {
-            Scope::Everywhere => ScopeDocument::Everywhere,
-            Scope::Switches(switches) => {
-                ScopeDocument::Switches(switches.iter().map(|it| self.switch(*it)).collect())
-            }
         }
     }
 }
@@ -504,14 +307,13 @@ impl Names {
 mod tests {
     use api::{Asker, IntentState};
     use serde_json::{Value, json};
-    use wire::openflow::DatapathId;
 
     use super::*;
 
     fn read(document: Value) -> Result<Intent, Unusable> {
         let names = Names::new([(DatapathId(1), "s1".to_owned())]);
         let document: IntentDocument = serde_json::from_value(document).unwrap();
-        document.intent(&names)
+        intent(document, &names)
     }
 
     fn every_kind() -> [Value; 5] {
@@ -546,7 +348,7 @@ mod tests {
                 rules: 0,
             });
 
-            assert_eq!(summary.intent.intent(&names), Ok(intent));
+            assert_eq!(super::intent(summary.intent, &names), Ok(intent));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Questions for paths, and answers.
 
-use api::{FoundPath, PathWish, Place};
+use api::{Endpoint, FoundPath, PathWish, Place};
 use controller::northbound::{MAX_PATHS, PathLoad, PathQuery};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,15 +14,8 @@ use crate::web::describe::Names;
 /// The most links that a question avoids.
 const MOST_AVOIDED: usize = 4_096;
 
-/// Where frames enter or leave the network.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum EndpointDocument {
-    /// Where the host of this name is, now and wherever it moves.
-    Host(String),
-    /// A port.
-    Port(Place<String>),
-}
+/// Where frames enter or leave the network, as a document says it.
+pub type EndpointDocument = Endpoint<Place<String>>;
 
 /// A question for paths from one place to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,6 @@
 //! Reads the names of switches, ports and links.
 
-use controller::northbound::Endpoint;
+use api::Endpoint;
 use controller::place::{LinkEnds, Place, PortId};
 use wire::openflow::DatapathId;
 

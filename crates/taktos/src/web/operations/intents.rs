@@ -12,7 +12,7 @@ use crate::web::body::{self, Raw};
 use crate::web::document::Unusable;
 use crate::web::document::intent::{
     AskedIntentsDocument, IntentDecisionDocument, IntentDecisionsDocument, IntentDocument,
-    IntentsDocument, IntentsRequestDocument,
+    IntentsDocument, IntentsRequestDocument, intent,
 };
 use crate::web::gate::Caller;
 use crate::web::problem::{Code, Problem, json};
@@ -72,8 +72,8 @@ async fn add(
         true => body::parse::<IntentsRequestDocument>(&body)?.intents,
         false => vec![body::parse(&body)?],
     };
-    let about = About(documents.iter().map(|it| it.name().to_owned()).collect());
-    let intents = documents.iter().map(|it| it.intent(&site.names));
+    let about = About(documents.iter().map(|it| it.name.clone()).collect());
+    let intents = documents.into_iter().map(|it| intent(it, &site.names));
     let intents = intents.collect::<Result<Vec<Intent>, Unusable>>()?;
     match site.ask(caller.asker, Request::AddIntents(intents)).await? {
         Reply::IntentDecisions(decisions) => {

@@ -3,17 +3,12 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{Response, StatusCode};
-use controller::northbound::{
-    HeldMode, ModeChange, ModeRefusal, ModeReport, Reply, Request, SwitchMode,
-};
-use units::Duration;
-use wire::mode_signal::Level;
+use controller::northbound::{ModeChange, ModeRefusal, ModeReport, Reply, Request};
 use wire::openflow::taktos::ModeFailed;
 
 use super::Operation;
 use crate::web::body::Sent;
 use crate::web::describe::Names;
-use crate::web::document::mode::{HeldModeDocument, ModeDocument, SwitchModeDocument};
 use crate::web::gate::{Caller, Role};
 use crate::web::problem::{Problem, json};
 use crate::web::site::Site;
@@ -24,11 +19,11 @@ pub fn operations() -> Vec<Operation> {
     let path = "/api/v1/mode";
     let (show, change) = ("Show the mode.", "Force, lower, lock or unlock the level.");
     vec![
-        Operation::get("show-mode", path, show, shown).gives::<ModeDocument>(StatusCode::OK),
+        Operation::get("show-mode", path, show, shown).gives::<ModeReport>(StatusCode::OK),
         Operation::put("change-mode", path, change, changed)
             .role(Role::Administer)
             .takes::<ModeChange>()
-            .gives::<ModeDocument>(StatusCode::OK),
+            .gives::<ModeReport>(StatusCode::OK),
     ]
 }
 
@@ -47,7 +42,7 @@ async fn changed(
 async fn answered(site: Site, caller: Caller, request: Request) -> Result<Response<Body>, Problem> {
     let names = &site.names;
     match site.ask(caller.asker, request).await? {
-        Reply::Mode(Some(report)) => Ok(json(StatusCode::OK, &written(&report, names))),
+        Reply::Mode(Some(report)) => Ok(json(StatusCode::OK, &*report)),
         Reply::Mode(None) => Err(no_modes()),
         Reply::ModeRefused(refusal) => Err(refused(refusal, names)),
         _ => Err(Problem::fault()),
@@ -102,50 +97,5 @@ fn refused(refusal: ModeRefusal, names: &Names) -> Problem {
                 names.switch(datapath)
             ),
         ),
-    }
-}
-
-fn written(report: &ModeReport, names: &Names) -> ModeDocument {
-    let name = |level: Level| {
-        let name = report.levels.get(usize::from(level.number()));
-        name.cloned().unwrap_or_else(|| level.number().to_string())
-    };
-    let switches = report.switches.iter();
-    ModeDocument {
-        levels: report.levels.clone(),
-        strategy: report.strategy,
-        level: name(report.mode.level),
-        era: report.mode.era,
-        origin: report.origin.map(|origin| names.switch(origin)),
-        locked: report.is_locked,
-        forced: report.forced.map(name),
-        hold_ns: report.hold.map(Duration::as_ns),
-        default: name(report.default),
-        switches: switches
-            .map(|SwitchMode { datapath, held }| SwitchModeDocument {
-                name: names.switch(*datapath),
-                holds: held.as_ref().map(|held| holds(held, &name)),
-            })
-            .collect(),
-    }
-}
-
-fn holds(held: &HeldMode, name: &dyn Fn(Level) -> String) -> HeldModeDocument {
-    let counters = &held.counters;
-    HeldModeDocument {
-        level: name(held.mode.level),
-        era: held.mode.era,
-        served: name(held.served),
-        complete: held.complete.levels().map(name).collect(),
-        quiet_ns: held.quiet.map(Duration::as_ns),
-        waiting: held.waiting,
-        entered: counters.entered,
-        demanded: counters.demanded,
-        signals_refused: counters.forged
-            + counters.misplaced
-            + counters.replayed
-            + counters.malformed,
-        queued_dropped: counters.queued_dropped,
-        queued_moved: counters.queued_moved,
     }
 }

@@ -78,7 +78,7 @@ pub fn read(path: &Path, arguments: &Admit) -> Result<Wanted, Exit> {
     let hosts: BTreeMap<_, _> = arguments.file.host.iter().cloned().collect();
     let protection = protection(arguments.interruption, arguments.any_fault);
     let requirements = set.flows.iter().map(|flow| RequirementDocument {
-        protection: protection.clone(),
+        protection,
         ..requirement(flow, &hosts)
     });
     Ok(Wanted {

@@ -1,11 +1,9 @@
 //! Intents in words.
 
-use api::{Extent, IntentState};
+use api::{Endpoint, Extent, FrameAction, IntentKind, IntentState, Scope, Waypoint};
 
 use super::super::flows::frames;
-use crate::web::document::intent::{
-    ActionDocument, FrameMatchDocument, IntentDocument, ScopeDocument, WaypointDocument,
-};
+use crate::web::document::intent::{FrameMatchDocument, IntentDocument};
 use crate::web::document::{EndpointDocument, MatchDocument};
 
 /// Returns how far an intent is, and why it is no further.
@@ -20,18 +18,18 @@ pub fn state(state: &IntentState) -> String {
 
 /// Returns what is to hold.
 pub fn kind(intent: &IntentDocument) -> String {
-    match intent {
-        IntentDocument::HostToHost { one, other, .. } => format!("{one} and {other}"),
-        IntentDocument::PointToPoint {
+    match &intent.kind {
+        IntentKind::HostToHost { one, other, .. } => format!("{one} and {other}"),
+        IntentKind::PointToPoint {
             from, to, matching, ..
         } => format!("{} to {}{}", end(from), end(to), which(matching)),
-        IntentDocument::Multicast {
+        IntentKind::Multicast {
             from, to, matching, ..
         } => {
             let to: Vec<_> = to.iter().map(end).collect();
             format!("{} to {}{}", end(from), to.join(" "), which(matching))
         }
-        IntentDocument::Path {
+        IntentKind::Path {
             from,
             to,
             through,
@@ -49,7 +47,7 @@ pub fn kind(intent: &IntentDocument) -> String {
             let (from, to, which) = (end(from), end(to), which(matching));
             format!("{from} to {to}{through}{which}{}", done(actions))
         }
-        IntentDocument::MatchAction {
+        IntentKind::MatchAction {
             at,
             priority,
             matching,
@@ -57,8 +55,8 @@ pub fn kind(intent: &IntentDocument) -> String {
             ..
         } => {
             let at = match at {
-                ScopeDocument::Everywhere => "everywhere".to_owned(),
-                ScopeDocument::Switches(switches) => format!("at {}", switches.join(" ")),
+                Scope::Everywhere => "everywhere".to_owned(),
+                Scope::Switches(switches) => format!("at {}", switches.join(" ")),
             };
             let actions = match actions.is_empty() {
                 true => ": drop".to_owned(),
@@ -71,14 +69,14 @@ pub fn kind(intent: &IntentDocument) -> String {
 
 fn end(endpoint: &EndpointDocument) -> String {
     match endpoint {
-        EndpointDocument::Host(name) => name.clone(),
-        EndpointDocument::Port(port) => port.to_string(),
+        Endpoint::Host(name) => name.clone(),
+        Endpoint::Port(port) => port.to_string(),
     }
 }
 
-fn passed(waypoint: &WaypointDocument) -> &str {
+fn passed(waypoint: &Waypoint<String, String>) -> &str {
     match waypoint {
-        WaypointDocument::Switch(name) | WaypointDocument::Link(name) => name,
+        Waypoint::Switch(name) | Waypoint::Link(name) => name,
     }
 }
 
@@ -106,16 +104,16 @@ fn which(matching: &FrameMatchDocument) -> String {
     }
 }
 
-fn done(actions: &[ActionDocument]) -> String {
+fn done(actions: &[FrameAction<String>]) -> String {
     let words = actions.iter().map(|action| match action {
-        ActionDocument::Output(port) => format!("output:{port}"),
-        ActionDocument::Flood => "flood".to_owned(),
-        ActionDocument::Controller => "controller".to_owned(),
-        ActionDocument::Queue(queue) => format!("queue:{queue}"),
-        ActionDocument::SetVlan(vlan) => format!("set-vlan:{vlan}"),
-        ActionDocument::StripVlan => "strip-vlan".to_owned(),
-        ActionDocument::SetSource(mac) => format!("set-source:{mac}"),
-        ActionDocument::SetDestination(mac) => format!("set-destination:{mac}"),
+        FrameAction::Output(port) => format!("output:{}", port.0),
+        FrameAction::Flood => "flood".to_owned(),
+        FrameAction::Controller => "controller".to_owned(),
+        FrameAction::Queue(queue) => format!("queue:{queue}"),
+        FrameAction::SetVlan(vlan) => format!("set-vlan:{vlan}"),
+        FrameAction::StripVlan => "strip-vlan".to_owned(),
+        FrameAction::SetSource(mac) => format!("set-source:{mac}"),
+        FrameAction::SetDestination(mac) => format!("set-destination:{mac}"),
     });
     let words: Vec<_> = words.collect();
     match words.is_empty() {

@@ -1,13 +1,12 @@
 //! Intents as the command line says them.
 
+use api::{Extent, FrameAction, IntentKind, Scope, Waypoint};
+use wire::openflow::PortNumber;
+
 use super::super::endpoint::Written;
 use super::super::frames::Frames;
 use crate::web::document::EndpointDocument;
-use api::Extent;
-
-use crate::web::document::intent::{
-    ActionDocument, FrameMatchDocument, IntentDocument, ScopeDocument, WaypointDocument,
-};
+use crate::web::document::intent::{FrameMatchDocument, IntentDocument};
 
 /// What is to hold.
 #[derive(Debug, clap::Subcommand)]
@@ -53,7 +52,7 @@ pub enum Kind {
         whole: bool,
         /// What the last switch does with them before they leave; may be repeated.
         #[arg(long, value_name = "ACTION", value_parser = action)]
-        action: Vec<ActionDocument>,
+        action: Vec<FrameAction<String>>,
         #[command(flatten)]
         frames: MatchedFrames,
     },
@@ -69,7 +68,7 @@ pub enum Kind {
         /// `set-vlan:N`, `strip-vlan`, `set-source:MAC`, `set-destination:MAC`; may
         /// be repeated. Without any, frames are dropped.
         #[arg(long, value_name = "ACTION", value_parser = action)]
-        action: Vec<ActionDocument>,
+        action: Vec<FrameAction<String>>,
         #[command(flatten)]
         frames: MatchedFrames,
     },
@@ -88,18 +87,18 @@ pub struct MatchedFrames {
     frames: Frames,
 }
 
-fn action(text: &str) -> Result<ActionDocument, String> {
+fn action(text: &str) -> Result<FrameAction<String>, String> {
     let (word, value) = text.split_once(':').unwrap_or((text, ""));
     let number = || "expected a number behind the colon".to_owned();
     Ok(match (word, value) {
-        ("flood", "") => ActionDocument::Flood,
-        ("controller", "") => ActionDocument::Controller,
-        ("strip-vlan", "") => ActionDocument::StripVlan,
-        ("output", port) => ActionDocument::Output(port.parse().map_err(|_| number())?),
-        ("queue", queue) => ActionDocument::Queue(queue.parse().map_err(|_| number())?),
-        ("set-vlan", vlan) => ActionDocument::SetVlan(vlan.parse().map_err(|_| number())?),
-        ("set-source", mac) => ActionDocument::SetSource(mac.to_owned()),
-        ("set-destination", mac) => ActionDocument::SetDestination(mac.to_owned()),
+        ("flood", "") => FrameAction::Flood,
+        ("controller", "") => FrameAction::Controller,
+        ("strip-vlan", "") => FrameAction::StripVlan,
+        ("output", port) => FrameAction::Output(PortNumber(port.parse().map_err(|_| number())?)),
+        ("queue", queue) => FrameAction::Queue(queue.parse().map_err(|_| number())?),
+        ("set-vlan", vlan) => FrameAction::SetVlan(vlan.parse().map_err(|_| number())?),
+        ("set-source", mac) => FrameAction::SetSource(mac.to_owned()),
+        ("set-destination", mac) => FrameAction::SetDestination(mac.to_owned()),
         _ => {
             return Err(
                 "expected output:N, flood, controller, queue:N, set-vlan:N, strip-vlan, \
@@ -131,22 +130,18 @@ impl MatchedFrames {
 impl Kind {
     /// Returns what is to hold, under a name.
     pub fn named(&self, name: &str) -> IntentDocument {
-        let name = name.to_owned();
         let place = |written: &Written| -> EndpointDocument { written.0.clone() };
-        match self {
-            Self::HostToHost { one, other } => IntentDocument::HostToHost {
-                name,
+        let kind = match self {
+            Self::HostToHost { one, other } => IntentKind::HostToHost {
                 one: one.clone(),
                 other: other.clone(),
             },
-            Self::PointToPoint { from, to, frames } => IntentDocument::PointToPoint {
-                name,
+            Self::PointToPoint { from, to, frames } => IntentKind::PointToPoint {
                 from: place(from),
                 to: place(to),
                 matching: frames.document(),
             },
-            Self::Multicast { from, to, frames } => IntentDocument::Multicast {
-                name,
+            Self::Multicast { from, to, frames } => IntentKind::Multicast {
                 from: place(from),
                 to: to.iter().map(place).collect(),
                 matching: frames.document(),
@@ -158,8 +153,7 @@ impl Kind {
                 whole,
                 action,
                 frames,
-            } => IntentDocument::Path {
-                name,
+            } => IntentKind::Path {
                 from: place(from),
                 to: place(to),
                 through: through.iter().map(|it| passed(it)).collect(),
@@ -175,26 +169,29 @@ impl Kind {
                 priority,
                 action,
                 frames,
-            } => IntentDocument::MatchAction {
-                name,
+            } => IntentKind::MatchAction {
                 at: match at.is_empty() {
-                    true => ScopeDocument::Everywhere,
-                    false => ScopeDocument::Switches(at.clone()),
+                    true => Scope::Everywhere,
+                    false => Scope::Switches(at.clone()),
                 },
                 priority: *priority,
                 matching: frames.document(),
                 actions: action.clone(),
             },
+        };
+        IntentDocument {
+            name: name.to_owned(),
+            kind,
         }
     }
 }
 
 /// Returns what is passed: links have a port at each end.
-fn passed(text: &str) -> WaypointDocument {
+fn passed(text: &str) -> Waypoint<String, String> {
     let ends = text.split_once('-');
     match ends.is_some_and(|(a, b)| a.contains(':') && b.contains(':')) {
-        true => WaypointDocument::Link(text.to_owned()),
-        false => WaypointDocument::Switch(text.to_owned()),
+        true => Waypoint::Link(text.to_owned()),
+        false => Waypoint::Switch(text.to_owned()),
     }
 }
 
@@ -204,10 +201,10 @@ mod tests {
 
     #[test]
     fn actions_are_read_as_they_are_shown() {
-        assert_eq!(action("output:3"), Ok(ActionDocument::Output(3)));
-        assert_eq!(action("flood"), Ok(ActionDocument::Flood));
+        assert_eq!(action("output:3"), Ok(FrameAction::Output(PortNumber(3))));
+        assert_eq!(action("flood"), Ok(FrameAction::Flood));
         let mac = "02:00:00:00:00:01";
-        let source = ActionDocument::SetSource(mac.to_owned());
+        let source = FrameAction::SetSource(mac.to_owned());
         assert_eq!(action(&format!("set-source:{mac}")), Ok(source));
         for bad in ["", "flood:1", "output", "output:x", "queue:256", "drop"] {
             assert!(action(bad).is_err(), "{bad}");
@@ -216,13 +213,7 @@ mod tests {
 
     #[test]
     fn links_and_switches_are_told_apart() {
-        assert_eq!(
-            passed("1:2-3:1"),
-            WaypointDocument::Link("1:2-3:1".to_owned())
-        );
-        assert_eq!(
-            passed("bay-1"),
-            WaypointDocument::Switch("bay-1".to_owned())
-        );
+        assert_eq!(passed("1:2-3:1"), Waypoint::Link("1:2-3:1".to_owned()));
+        assert_eq!(passed("bay-1"), Waypoint::Switch("bay-1".to_owned()));
     }
 }
