@@ -4,13 +4,12 @@
 //! It stands in namespaces as the switches of a run do, and beside it a cable joins
 //! two hosts without a switch, for what sending costs anyway.
 
-mod controller;
-
 use std::io;
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 
 use linux::clock::{WallClock, WallTime};
 use linux::discipline;
+use linux::openflow_client::Client;
 use linux::port::PacketPort;
 use linux::sender::Sender;
 use linux::tap::{Direction, Tap};
@@ -19,13 +18,15 @@ use thiserror::Error;
 use units::{BitRate, Duration, Instant};
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::oxm::Masked;
-use wire::openflow::taktos::MonitorId;
-use wire::openflow::{Action, DatapathId, MatchField, PortNumber};
+use wire::openflow::taktos::{ModeMessage, MonitorCommand, MonitorContract, MonitorId, MonitorMod};
+use wire::openflow::{
+    Action, DatapathId, FlowMod, FlowModCommand, MatchField, PortNumber, Sequence, TableId,
+    TransactionId,
+};
 
 use crate::network::{BuildError, CablePlan, HostPlan, Network, Place, Plan};
 use crate::switches::{Forwarding, Settings, Switches};
 use crate::veth::Power;
-use controller::Controller;
 
 const CONTROLLER_PORT: u16 = 6653;
 const STALL: Duration = Duration::from_us(200);
@@ -55,7 +56,7 @@ pub enum BenchError {
 /// The switch with its hosts.
 #[derive(Debug)]
 pub struct BenchSwitch {
-    controller: Controller,
+    agent: Client<TcpStream>,
     /// Past the pacing of its host.
     flood: PacketPort,
     /// The same, to a host at the other end of the cable.
@@ -104,7 +105,7 @@ impl BenchSwitch {
         let class = discipline::class(QUEUE);
         let sender = network.hosts[0].run(|| Sender::open(index(0), class))?;
         Ok(Self {
-            controller: Controller::accept(&listener)?,
+            agent: Client::accept(&listener)?,
             flood: flood(0)?,
             direct: flood(2)?,
             sender,
@@ -121,15 +122,15 @@ impl BenchSwitch {
     ///
     /// If the switch refuses or does not answer.
     pub fn join(&mut self, others: &[MatchField], rewrites: usize) -> io::Result<()> {
-        self.controller.clear()?;
+        self.clear()?;
         for (number, other) in (1..).zip(others) {
-            self.controller.add(PRIORITY + number, &[*other], &[])?;
+            self.agent.add(PRIORITY + number, &[*other], &[])?;
         }
         let source = MatchField::EthSrc(Masked::exact(MacAddress([2, 0, 0, 0, 0, 9])));
         let mut actions = vec![Action::SetField(source); rewrites];
         actions.push(Action::output(PortNumber(2)));
-        self.controller.add(PRIORITY, &[], &actions)?;
-        self.controller.await_all()
+        self.agent.add(PRIORITY, &[], &actions)?;
+        Ok(self.agent.await_all()?)
     }
 
     /// Has datagrams to [`MESSAGE_PORT`] go to the other host, past a monitor of messages
@@ -139,10 +140,10 @@ impl BenchSwitch {
     ///
     /// If the switch refuses or does not answer.
     pub fn join_messages(&mut self, watching: Watching) -> io::Result<()> {
-        self.controller.clear()?;
+        self.clear()?;
         let mut actions = Vec::new();
         if watching == Watching::Monitor {
-            self.controller.watch(MONITOR)?;
+            self.watch()?;
             actions.push(Action::FlowMonitor(MONITOR));
         }
         actions.push(Action::output(PortNumber(2)));
@@ -151,8 +152,34 @@ impl BenchSwitch {
             MatchField::IpProto(17),
             MatchField::UdpDst(MESSAGE_PORT),
         ];
-        self.controller.add(PRIORITY, &fields, &actions)?;
-        self.controller.await_all()
+        self.agent.add(PRIORITY, &fields, &actions)?;
+        Ok(self.agent.await_all()?)
+    }
+
+    /// Has the switch forget all entries.
+    fn clear(&mut self) -> io::Result<()> {
+        let everything = FlowMod {
+            command: FlowModCommand::Delete,
+            ..FlowMod::add(TableId(0))
+        };
+        let emit = |out: &mut Vec<u8>| everything.emit(TransactionId(0), out);
+        self.agent.tell(emit)
+    }
+
+    /// Has the switch begin to watch by a contract that nobody breaks.
+    fn watch(&mut self) -> io::Result<()> {
+        let contracts = [MonitorContract {
+            period: Duration::ZERO,
+            size_bytes: u32::MAX,
+        }];
+        let monitor = MonitorMod {
+            command: MonitorCommand::Add,
+            monitor: MONITOR,
+            jitter: Duration::ZERO,
+            contracts: Sequence::of(&contracts),
+        };
+        let emit = |out: &mut Vec<u8>| ModeMessage::MonitorMod(monitor).emit(TransactionId(0), out);
+        self.agent.tell(emit)
     }
 
     /// Sends a frame at once, whatever the rate of the link.

@@ -32,6 +32,7 @@
 //! | [`frame_watch`] | times in which a processor that forwards did not get on |
 //! | [`own_time`] | for how long others had the processor of a thread |
 //! | [`stall`] | the times in which the machine stood still |
+//! | [`openflow_client`] | the other end of a switch's connection, for those who ask it |
 //! | [`controller_loop`] | the controller, its connections and its store |
 //! | [`packet_loop`] | all switches of the process, on one thread |
 //! | [`sender`] | a host's way through its queueing discipline |
@@ -63,6 +64,7 @@ mod message_batch;
 pub mod namespace;
 pub mod netlink;
 pub mod offloads;
+pub mod openflow_client;
 pub mod own_time;
 pub mod packet_loop;
 mod poller;

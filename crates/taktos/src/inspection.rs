@@ -7,7 +7,6 @@
 //! A further topic is a variant of [`Topic`], a function that asks, and a list of
 //! columns.
 
-pub mod client;
 mod engine;
 mod entries;
 mod extension;
@@ -21,7 +20,7 @@ pub mod words;
 use serde_json::{Map, Value, json};
 use wire::openflow::DecodeError;
 
-use client::{AskError, Client};
+use linux::openflow_client::{AskError, Client};
 pub use table::{Column, draw};
 
 /// What can be asked for.

@@ -8,6 +8,7 @@ use std::ops::RangeInclusive;
 use lab::network::{Network, Place, Plan};
 use lab::switches::{Carried, Forwarding, Settings, Switches};
 use linux::clock;
+use linux::openflow_client::Client;
 use linux::packet_loop::Waiting;
 use linux::port::{Attachment, XdpPort};
 use linux::sender::Sender;
@@ -15,10 +16,7 @@ use linux::tap::{Direction, Tap};
 use switch::{Config, Pacing, PortConfig};
 use units::{BitRate, Duration};
 use wire::ethernet::MacAddress;
-use wire::openflow::{
-    Action, Actions, DatapathId, Fields, FlowMod, Framer, Hello, Instruction, Instructions,
-    MatchField, Message, PortNumber, TableId, TransactionId, emit_barrier_request,
-};
+use wire::openflow::{Action, DatapathId, MatchField, Message, PortNumber};
 
 use crate::network::{cable, host, port};
 use crate::{await_some, frame, kernel_forwards, namespace_or_skip, next_frame, over_each_engine};
@@ -74,74 +72,42 @@ fn may_use_af_xdp(test: &str) -> bool {
 }
 
 /// The other end of the switch's OpenFlow connection.
-pub struct Controller {
-    stream: TcpStream,
-    framer: Framer,
-}
+pub struct Controller(Client<TcpStream>);
 
 impl Controller {
     /// Waits until a switch has dialled, and says hello.
     pub fn accept(listener: &TcpListener) -> Self {
-        let (stream, _) = listener.accept().unwrap();
-        stream
-            .set_read_timeout(Some(crate::PATIENCE.into()))
-            .unwrap();
-        let mut controller = Self {
-            stream,
-            framer: Framer::default(),
-        };
-        controller.tell(|out| Hello::OURS.emit(TransactionId(1), out));
-        controller
+        Self(Client::accept(listener).unwrap())
     }
 
     pub fn tell(&mut self, emit: impl FnOnce(&mut Vec<u8>)) {
-        let mut bytes = Vec::new();
-        emit(&mut bytes);
-        self.stream.write_all(&bytes).unwrap();
+        self.0.tell(emit).unwrap();
     }
 
     /// Has frames that come in at one port sent out of the other, both ways, and
     /// waits until it is so.
     fn join_ports(&mut self) {
         for (from, to) in [(1, 2), (2, 1)] {
-            self.tell(|out| {
-                let fields = [MatchField::InPort(PortNumber(from))];
-                let actions = [Action::output(PortNumber(to))];
-                let instructions = [Instruction::ApplyActions(Actions::of(&actions))];
-                let flow_mod = FlowMod {
-                    priority: 100,
-                    matching: Fields::of(&fields),
-                    instructions: Instructions::of(&instructions),
-                    ..FlowMod::add(TableId(0))
-                };
-                flow_mod.emit(TransactionId(2), out);
-            });
+            let fields = [MatchField::InPort(PortNumber(from))];
+            let actions = [Action::output(PortNumber(to))];
+            self.0.add(100, &fields, &actions).unwrap();
         }
         self.await_all();
     }
 
     /// Waits until all that was said is done.
     pub fn await_all(&mut self) {
-        self.tell(|out| emit_barrier_request(TransactionId(3), out));
-        self.await_message("the barrier", |message| *message == Message::BarrierReply);
+        self.0.await_all().unwrap();
     }
 
     /// Waits for a message; an error is none.
     #[track_caller]
     pub fn await_message(&mut self, what: &str, wanted: impl Fn(&Message<'_>) -> bool) {
-        let mut room = [0; 4096];
-        loop {
-            while let Some(message) = self.framer.next_message().unwrap() {
-                let (_, message) = Message::parse(message).unwrap();
-                assert!(!matches!(message, Message::Error(_)), "{message:?}");
-                if wanted(&message) {
-                    return;
-                }
-            }
-            let count = self.stream.read(&mut room).unwrap();
-            assert!(count > 0, "closed before {what}");
-            self.framer.push(&room[..count]);
-        }
+        let heard = self.0.hear(|_, message| {
+            assert!(!matches!(message, Message::Error(_)), "{message:?}");
+            Ok(wanted(message).then_some(()))
+        });
+        assert!(heard.is_ok(), "{heard:?} before {what}");
     }
 }
 
@@ -328,7 +294,7 @@ fn a_switch_that_crashes_forgets_all_and_dials_again_once_it_is_back() {
             bench.switches.crash(0);
 
             let mut rest = Vec::new();
-            controller.stream.read_to_end(&mut rest).unwrap();
+            controller.0.stream.read_to_end(&mut rest).unwrap();
             bench.switches.restart(0);
             let mut controller = Controller::accept(&bench.listener);
             controller.join_ports();
@@ -350,7 +316,7 @@ fn a_controller_that_sends_garbage_loses_its_connection_and_no_frame_is_lost() {
             controller.tell(|out| out.extend_from_slice(&[4, 0, 0, 3, 0xff, 0xff, 0xff, 0xff]));
 
             let mut rest = Vec::new();
-            controller.stream.read_to_end(&mut rest).unwrap();
+            controller.0.stream.read_to_end(&mut rest).unwrap();
             sender.send(&frame(60, 4)).unwrap();
             await_some("the frame", || takes(&mut tap, &frame(60, 4)));
         },

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use linux::openflow_client::{AskError, Client};
 
 use super::exit::Exit;
 use super::screen::{self, say};
 use crate::datapath::control_socket;
-use crate::inspection::client::{AskError, Client};
 use crate::inspection::{Topic, document, text};
 
 /// What `taktos switch show` is told.

@@ -1,11 +1,11 @@
 //! Where frames are handled, in the kernel or in the switch's core, and why.
 
+use linux::openflow_client::{AskError, Client};
 use serde_json::{Map, Value, json};
 use wire::openflow::DecodeError;
 use wire::openflow::multipart::{ReplyBody, RequestBody};
 use wire::openflow::taktos::{Answer, EngineItem, EngineReply, EngineSubject, Question};
 
-use super::client::{AskError, Client};
 use super::table::Column;
 use super::{Shown, extension, words};
 

@@ -1,11 +1,11 @@
 //! Entries and tables.
 
+use linux::openflow_client::{AskError, Client};
 use serde_json::{Value, json};
 use units::Duration;
 use wire::openflow::multipart::{FlowStatistics, FlowStatisticsRequest, ReplyBody, RequestBody};
 use wire::openflow::{DecodeError, FlowModFlags, TableId};
 
-use super::client::{AskError, Client};
 use super::table::Column;
 use super::words;
 

@@ -1,6 +1,7 @@
 //! What a Taktos switch tells beyond OpenFlow 1.3: the cost of a frame, the stay
 //! in each queue, losses by entry, and the switch as a whole.
 
+use linux::openflow_client::{AskError, Client};
 use serde_json::{Value, json};
 use wire::openflow::DecodeError;
 use wire::openflow::multipart::{ReplyBody, RequestBody};
@@ -8,7 +9,6 @@ use wire::openflow::taktos::{
     Answer, Question, QueueResidence, ResidenceBucket, SwitchTally, Work,
 };
 
-use super::client::{AskError, Client};
 use super::table::Column;
 use super::words;
 

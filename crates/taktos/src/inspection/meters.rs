@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use linux::openflow_client::{AskError, Client};
 use serde_json::{Value, json};
 use wire::openflow::multipart::{MeterConfig, ReplyBody, RequestBody};
 use wire::openflow::{Band, DecodeError, MeterFlags, MeterId};
 
-use super::client::{AskError, Client};
 use super::count_parts;
 use super::table::Column;
 use super::words;

@@ -1,6 +1,7 @@
 //! Criticality modes as a switch holds them: what is agreed on, its neighbours, and
 //! what its monitors saw.
 
+use linux::openflow_client::{AskError, Client};
 use serde_json::{Map, Value, json};
 use units::Duration;
 use wire::openflow::taktos::{
@@ -8,7 +9,6 @@ use wire::openflow::taktos::{
 };
 
 use super::Shown;
-use super::client::{AskError, Client};
 use super::extension::ask;
 use super::table::Column;
 

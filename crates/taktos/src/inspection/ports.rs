@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use linux::openflow_client::{AskError, Client};
 use serde_json::{Value, json};
 use wire::openflow::multipart::{ReplyBody, RequestBody};
 use wire::openflow::{PortConfig, PortDescription, PortNumber, PortState, QueueId};
 
-use super::client::{AskError, Client};
 use super::table::Column;
 use super::{extension, words};
 
