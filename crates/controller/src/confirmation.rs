@@ -1,11 +1,12 @@
 //! Waits until switches have confirmed what was sent to them.
 //!
 //! A barrier behind the messages for a switch is answered when they are all
-//! done (OF13 clause 7.3.8). An operation that sends to several switches is
-//! confirmed when the last of its barriers is; a switch whose connection is gone
+//! done (OF13 clause 7.3.8), so its answer confirms all that was sent before it: each
+//! barrier knows up to which message that is. An operation that sends to several switches
+//! is confirmed when the last of its barriers is; a switch whose connection is gone
 //! is not waited for, as it is brought up to date when it comes back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use wire::openflow::{Message, TransactionId};
 
@@ -17,12 +18,31 @@ const LAST_TRANSACTION: u32 = (1 << 31) - 1;
 /// The most barriers that a switch may leave unanswered.
 pub const MAX_UNANSWERED: usize = 16_384;
 
+/// A barrier that is not answered.
+#[derive(Debug)]
+struct Barrier {
+    transaction: TransactionId,
+    /// The last message that it covers.
+    covers: u64,
+    operation: Option<u64>,
+}
+
+/// What the answer to a barrier confirms.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Confirmed<T> {
+    /// The last message that is done, with all before.
+    pub covers: u64,
+    /// The operation that waits for nothing more.
+    pub operation: Option<T>,
+}
+
 /// Operations of type `T` that wait for their barriers.
 #[derive(Debug)]
 pub struct Confirmations<T> {
     next: u32,
     next_operation: u64,
-    barriers: BTreeMap<(Slot, TransactionId), u64>,
+    /// By the place of the connection, in the order in which they were sent.
+    barriers: Vec<VecDeque<Barrier>>,
     operations: BTreeMap<u64, (usize, T)>,
 }
 
@@ -31,7 +51,7 @@ impl<T> Default for Confirmations<T> {
         Self {
             next: 0,
             next_operation: 0,
-            barriers: BTreeMap::new(),
+            barriers: Vec::new(),
             operations: BTreeMap::new(),
         }
     }
@@ -48,21 +68,28 @@ impl<T> Confirmations<T> {
         TransactionId(self.next)
     }
 
-    /// Sends a barrier to each of `slots`, into the buffer that `buffer`
-    /// returns, and keeps the operation until all are answered. Gives it back if
+    /// Appends a barrier that covers all messages up to one.
+    pub fn ask(&mut self, slot: Slot, covers: u64, out: &mut Vec<u8>) {
+        let transaction = self.transaction();
+        self.wait(slot, transaction, covers, None);
+        Message::BarrierRequest.emit(transaction, out);
+    }
+
+    /// Sends a barrier to each of `slots` by `emit`, which returns up to which message it
+    /// covers all, and keeps the operation until all are answered. Gives it back if
     /// there is none to wait for.
-    pub fn await_all<'a>(
+    pub fn await_all(
         &mut self,
         operation: T,
         slots: impl IntoIterator<Item = Slot>,
-        mut emit: impl FnMut(Slot, &dyn Fn(&mut Vec<u8>)) + 'a,
+        mut emit: impl FnMut(Slot, &dyn Fn(&mut Vec<u8>)) -> u64,
     ) -> Option<T> {
         let id = self.next_operation;
         let mut count = 0;
         for slot in slots {
             let transaction = self.transaction();
-            self.barriers.insert((slot, transaction), id);
-            emit(slot, &|out| Message::BarrierRequest.emit(transaction, out));
+            let covers = emit(slot, &|out| Message::BarrierRequest.emit(transaction, out));
+            self.wait(slot, transaction, covers, Some(id));
             count += 1;
         }
         if count == 0 {
@@ -73,34 +100,49 @@ impl<T> Confirmations<T> {
         None
     }
 
-    /// Takes the answer to a barrier. Returns the operation if that was its
-    /// last.
-    pub fn confirm(&mut self, slot: Slot, transaction: TransactionId) -> Option<T> {
-        let id = self.barriers.remove(&(slot, transaction))?;
-        self.settle(id)
+    fn wait(
+        &mut self,
+        slot: Slot,
+        transaction: TransactionId,
+        covers: u64,
+        operation: Option<u64>,
+    ) {
+        if self.barriers.len() <= slot.index() {
+            self.barriers.resize_with(slot.index() + 1, VecDeque::new);
+        }
+        self.barriers[slot.index()].push_back(Barrier {
+            transaction,
+            covers,
+            operation,
+        });
+    }
+
+    /// Takes the answer to a barrier. Returns what it confirms.
+    pub fn confirm(&mut self, slot: Slot, transaction: TransactionId) -> Option<Confirmed<T>> {
+        let barriers = self.barriers.get_mut(slot.index())?;
+        // Switches answer in order.
+        let mut waiting = barriers.iter();
+        let place = waiting.position(|barrier| barrier.transaction == transaction)?;
+        let barrier = barriers.remove(place)?;
+        Some(Confirmed {
+            covers: barrier.covers,
+            operation: barrier.operation.and_then(|id| self.settle(id)),
+        })
     }
 
     /// Stops waiting for a connection. Returns the operations that wait for
     /// nothing any more.
     pub fn abandon(&mut self, slot: Slot) -> Vec<T> {
-        let all = (slot, TransactionId(0))..=(slot, TransactionId(u32::MAX));
-        let gone: Vec<_> = self
-            .barriers
-            .range(all)
-            .map(|(key, id)| (*key, *id))
-            .collect();
-        let settled = gone.into_iter().filter_map(|(key, id)| {
-            self.barriers.remove(&key);
-            self.settle(id)
-        });
-        settled.collect()
+        let barriers = self.barriers.get_mut(slot.index());
+        let gone = barriers.map(std::mem::take).unwrap_or_default();
+        let operations = gone.into_iter().filter_map(|barrier| barrier.operation);
+        operations.filter_map(|id| self.settle(id)).collect()
     }
 
     /// Returns how many barriers a connection has not answered.
     #[must_use]
     pub fn unanswered(&self, slot: Slot) -> usize {
-        let all = (slot, TransactionId(0))..=(slot, TransactionId(u32::MAX));
-        self.barriers.range(all).count()
+        self.barriers.get(slot.index()).map_or(0, VecDeque::len)
     }
 
     /// Returns the operations that wait, to be changed.
@@ -131,12 +173,17 @@ mod tests {
         let [one, other] = slots();
         let mut confirmations = Confirmations::default();
         let mut sent = Vec::new();
-        let none = confirmations.await_all("move", [one, other], |slot, _| sent.push(slot));
+        let none = confirmations.await_all("move", [one, other], |slot, _| {
+            sent.push(slot);
+            7
+        });
 
-        let first = confirmations.confirm(other, TransactionId(2));
-        let last = confirmations.confirm(one, TransactionId(1));
+        let first = confirmations.confirm(other, TransactionId(2)).unwrap();
+        let last = confirmations.confirm(one, TransactionId(1)).unwrap();
 
-        assert_eq!((none, first, last), (None, None, Some("move")));
+        let operations = (none, first.operation, last.operation);
+        assert_eq!(operations, (None, None, Some("move")));
+        assert_eq!((first.covers, last.covers), (7, 7));
         assert_eq!(sent, [one, other]);
     }
 
@@ -144,7 +191,7 @@ mod tests {
     fn a_connection_that_is_gone_is_not_waited_for() {
         let [one, other] = slots();
         let mut confirmations = Confirmations::default();
-        confirmations.await_all("move", [one, other], |_, _| {});
+        confirmations.await_all("move", [one, other], |_, _| 0);
         confirmations.confirm(other, TransactionId(2));
 
         assert_eq!(confirmations.abandon(one), ["move"]);
@@ -155,9 +202,24 @@ mod tests {
     fn the_answer_of_another_switch_confirms_nothing() {
         let [one, other] = slots();
         let mut confirmations = Confirmations::default();
-        confirmations.await_all("move", [one], |_, _| {});
+        confirmations.await_all("move", [one], |_, _| 0);
 
         assert_eq!(confirmations.confirm(other, TransactionId(1)), None);
+    }
+
+    #[test]
+    fn a_barrier_of_a_connection_that_is_gone_covers_nothing_of_the_next_one() {
+        let [one, _] = slots();
+        let mut confirmations = Confirmations::<()>::default();
+        confirmations.ask(one, 3, &mut Vec::new());
+        confirmations.abandon(one);
+        confirmations.ask(one, 5, &mut Vec::new());
+
+        let late = confirmations.confirm(one, TransactionId(1));
+        let own = confirmations.confirm(one, TransactionId(2)).unwrap();
+
+        assert_eq!((late, own.covers), (None, 5));
+        assert_eq!(confirmations.unanswered(one), 0);
     }
 
     fn slots() -> [Slot; 2] {

@@ -98,7 +98,7 @@ use ageing::{Strangers, Unplugged};
 use applications::Loading;
 use intents::IntentDesk;
 use leaving::Leaving;
-use links::Operation;
+use links::{Operation, Restoring};
 use memory::Memory;
 use modes::ModeDesk;
 use moves::{Moves, Unasked};
@@ -200,6 +200,8 @@ pub struct Controller {
     reconciliation: Reconciliation,
     /// Bundles that failed, whose errors may still arrive.
     refused_bundles: BTreeSet<(Slot, TransactionId)>,
+    /// The break that is being made up for.
+    restoring: Option<Restoring>,
     /// Flows whose prepared entries were sent and are not in the desired state
     /// yet.
     unrecorded: BTreeSet<FlowId>,
@@ -279,6 +281,7 @@ impl Controller {
             refusals: Refusals::default(),
             reconciliation: Reconciliation::new(config.foreign_rules),
             refused_bundles: BTreeSet::new(),
+            restoring: None,
             unrecorded: BTreeSet::new(),
             unsettled: BTreeSet::new(),
             broken: BTreeSet::new(),
@@ -305,16 +308,29 @@ impl Controller {
         if !is_stored {
             self.ask_now();
         }
+        if self.restoring.is_some() {
+            match input {
+                Input::Timeout => self.restore_some(),
+                _ => self.restore_rest(),
+            }
+            if self.restoring.is_some() {
+                return self.translate();
+            }
+        }
         match input {
             Input::Connected(connection) => self.connected(connection),
             Input::Received { connection, bytes } => self.received(connection, bytes),
             Input::Disconnected(connection) => self.disconnected(connection),
             Input::Stored(event) => self.stored(event),
             Input::Request { id, by, request } => self.requested(id, &by, request),
+            Input::Timeout if self.desk.is_deciding() => self.decide_some(),
             Input::Timeout => {
                 self.record_some();
                 self.guard_some();
             }
+        }
+        if self.restoring.is_some() {
+            return self.translate();
         }
         if now >= self.deadline() {
             self.keep_time();
@@ -342,10 +358,12 @@ impl Controller {
         let unrecorded = (!self.unrecorded.is_empty()).then_some(self.now);
         let unguarded = self.flows.has_altered().then_some(self.now);
         let unsettled = (!self.unsettled.is_empty()).then_some(self.now);
+        let unfinished = (self.desk.is_deciding() || self.restoring.is_some()).then_some(self.now);
         let others = [
             unrecorded,
             unguarded,
             unsettled,
+            unfinished,
             self.moves.deadline(),
             self.refusals.deadline(),
             self.intents_deadline(),

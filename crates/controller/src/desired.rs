@@ -9,15 +9,23 @@
 //! Two subjects may want the same entry, that is, the same frames treated with
 //! the same priority. Then the stronger one has it, in the order of [`Subject`],
 //! and of equals the first; the other one gets it when that one lets go.
+//!
+//! Changes that are sent to a switch are numbered. A barrier covers all up to the number
+//! that was the last when it was sent, and its answer confirms them in that order, by
+//! their numbers and without a search: but for what was refused or written over, or was
+//! under way when the connection was lost.
 
 mod form;
 mod subject;
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::num::NonZeroU64;
 use std::ops::RangeInclusive;
 
 use wire::openflow::{Action, Cookie, DatapathId, ErrorKind, FlowModFlags, MatchField, TableId};
+
+use crate::slab::Slab;
 
 pub use form::{Form, RulePlace, Stencil};
 pub use subject::{
@@ -76,24 +84,17 @@ pub struct Rule {
     pub form: Form,
     /// Whether the switch has it.
     pub standing: Standing,
+    /// The number of the message that brings it, while no barrier behind that was
+    /// answered.
+    message: Option<NonZeroU64>,
+    owner: u32,
 }
 
 impl Rule {
-    /// Returns an entry that is about to be sent.
+    /// Returns whether it was sent and no barrier behind it was answered.
     #[must_use]
-    pub fn new(subject: Subject, form: Form) -> Self {
-        let place = form.place();
-        Self::at(place, subject, form)
-    }
-
-    /// Returns the same, of which it is known what its place is.
-    fn at(place: RulePlace, subject: Subject, form: Form) -> Self {
-        Self {
-            subject,
-            cookie: cookie(subject, place, form.digest(place)),
-            form,
-            standing: Standing::Sent,
-        }
+    pub const fn is_under_way(&self) -> bool {
+        self.message.is_some()
     }
 
     /// Appends a FlowMod that adds it, or writes over what is in its place.
@@ -126,15 +127,45 @@ pub struct Contest {
     pub holder: Subject,
 }
 
+/// How far a switch is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Connection {
+    #[default]
+    Away,
+    /// What it has was not compared yet.
+    Connected,
+    Synchronised,
+}
+
+/// A change that was sent to a switch and that no barrier has confirmed.
+#[derive(Debug)]
+struct Sending {
+    message: NonZeroU64,
+    change: Sent,
+}
+
+#[derive(Debug)]
+enum Sent {
+    /// By its number among the rules of the switch.
+    Entry(u32, RulePlace),
+    /// Something that this subject does without.
+    Loss(Subject),
+}
+
 /// What one switch should have.
 #[derive(Debug, Default)]
 struct Table {
-    rules: BTreeMap<RulePlace, Rule>,
+    rules: Slab<Rule>,
+    places: BTreeMap<RulePlace, u32>,
+    /// What was sent, in that order, and is not confirmed.
+    sent: VecDeque<Sending>,
+    /// How many messages were sent; never less than before, so that a number that a
+    /// barrier covers names nothing that comes later.
+    messages: u64,
     /// What was changed since the switch was asked what it has; `None` if it is
     /// not being asked.
     changed: Option<BTreeSet<RulePlace>>,
-    /// Whether the switch is connected and was given what it lacked.
-    is_synchronised: bool,
+    connection: Connection,
 }
 
 impl Table {
@@ -143,11 +174,36 @@ impl Table {
             changed.insert(place);
         }
     }
+
+    /// Counts a message that is sent, if the switch is there to take it.
+    fn send(&mut self, change: Sent) -> Option<NonZeroU64> {
+        if self.connection == Connection::Away {
+            return None;
+        }
+        self.messages += 1;
+        let message = NonZeroU64::new(self.messages)?;
+        self.sent.push_back(Sending { message, change });
+        Some(message)
+    }
+
+    /// Returns the order to add an entry, and counts it.
+    fn order(&mut self, number: u32, place: RulePlace, is_sent: bool) -> Order<'_> {
+        let change = Sent::Entry(number, place);
+        let message = is_sent.then(|| self.send(change)).flatten();
+        match self.rules.get_mut(number) {
+            Some(rule) => {
+                rule.message = message;
+                Order::Add(rule)
+            }
+            None => Order::Nothing,
+        }
+    }
 }
 
 /// What a subject wants, and how many of it are how far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Owned {
+    subject: Subject,
     spots: BTreeSet<Spot>,
     /// Those that were sent and not confirmed.
     sent: usize,
@@ -161,6 +217,14 @@ impl Owned {
             Fate::Had(Standing::Sent) => Some(&mut self.sent),
             Fate::Had(Standing::Refused) | Fate::Lost => Some(&mut self.amiss),
             Fate::Had(Standing::Confirmed) => None,
+        }
+    }
+
+    const fn progress(&self, away: usize) -> Progress {
+        match (away, self.amiss, self.sent) {
+            (0, 0, 0) => Progress::Confirmed,
+            (0, 0, _) => Progress::Pending,
+            _ => Progress::Unclear,
         }
     }
 }
@@ -187,16 +251,30 @@ pub enum Progress {
 /// The desired state of all tables.
 #[derive(Debug, Default)]
 pub struct Desired {
-    tables: BTreeMap<DatapathId, Table>,
+    tables: Slab<Table>,
+    by_datapath: BTreeMap<DatapathId, u32>,
     /// How many of the tables are not synchronised.
     away: usize,
-    owned: BTreeMap<Subject, Owned>,
+    owned: Slab<Owned>,
+    by_subject: BTreeMap<Subject, u32>,
     /// Those who want an entry that another one has, the first one first.
     waiting: BTreeMap<Spot, Vec<Rule>>,
     count: usize,
 }
 
 impl Desired {
+    fn table(&self, datapath: DatapathId) -> Option<&Table> {
+        self.tables.get(*self.by_datapath.get(&datapath)?)
+    }
+
+    fn table_mut(&mut self, datapath: DatapathId) -> Option<&mut Table> {
+        self.tables.get_mut(*self.by_datapath.get(&datapath)?)
+    }
+
+    fn owned(&self, subject: Subject) -> Option<&Owned> {
+        self.owned.get(*self.by_subject.get(&subject)?)
+    }
+
     /// Returns the entries that a switch should have, by place.
     pub fn of_switch(&self, datapath: DatapathId) -> impl Iterator<Item = (RulePlace, &Rule)> {
         self.range(datapath, RulePlace::ALL)
@@ -209,72 +287,114 @@ impl Desired {
         datapath: DatapathId,
         places: RangeInclusive<RulePlace>,
     ) -> impl Iterator<Item = (RulePlace, &Rule)> {
-        let table = self.tables.get(&datapath).into_iter();
-        let rules = table.flat_map(move |table| table.rules.range(places.clone()));
-        rules.map(|(place, rule)| (*place, rule))
+        let table = self.table(datapath).into_iter();
+        table.flat_map(move |table| {
+            let places = table.places.range(places.clone());
+            places.filter_map(|(place, at)| Some((*place, table.rules.get(*at)?)))
+        })
     }
 
     /// Returns the entry that a switch should have at a place.
     #[must_use]
     pub fn get(&self, datapath: DatapathId, place: RulePlace) -> Option<&Rule> {
-        self.tables.get(&datapath)?.rules.get(&place)
+        let table = self.table(datapath)?;
+        table.rules.get(*table.places.get(&place)?)
     }
 
     /// Returns how many entries a switch should have.
     #[must_use]
     pub fn count(&self, datapath: DatapathId) -> usize {
-        self.tables
-            .get(&datapath)
-            .map_or(0, |table| table.rules.len())
+        self.table(datapath).map_or(0, |table| table.places.len())
     }
 
     /// Returns which entries a subject wants.
     pub fn of_subject(&self, subject: Subject) -> impl Iterator<Item = Spot> + '_ {
-        let owned = self.owned.get(&subject).into_iter();
+        let owned = self.owned(subject).into_iter();
         owned.flat_map(|owned| &owned.spots).copied()
     }
 
     /// Returns whether a subject wants any entry.
     #[must_use]
     pub fn is_owner(&self, subject: Subject) -> bool {
-        self.owned.contains_key(&subject)
+        self.by_subject.contains_key(&subject)
     }
 
     /// Returns how far all entries of a subject are.
     #[must_use]
     pub fn progress(&self, subject: Subject) -> Progress {
-        let owned = self.owned.get(&subject);
-        let (sent, amiss) = owned.map_or((0, 0), |owned| (owned.sent, owned.amiss));
-        match (self.away, amiss, sent) {
-            (0, 0, 0) => Progress::Confirmed,
-            (0, 0, _) => Progress::Pending,
-            _ => Progress::Unclear,
+        match self.owned(subject) {
+            Some(owned) => owned.progress(self.away),
+            None if self.away == 0 => Progress::Confirmed,
+            None => Progress::Unclear,
         }
     }
 
-    /// Notes whether a switch is connected and was given what it lacked.
-    pub fn set_synchronised(&mut self, datapath: DatapathId, is_synchronised: bool) {
-        let table = table_of(&mut self.tables, &mut self.away, datapath);
-        match (table.is_synchronised, is_synchronised) {
-            (false, true) => self.away -= 1,
-            (true, false) => self.away += 1,
-            (false, false) | (true, true) => {}
+    /// Notes that a switch is there, and gets what is sent to it from now on.
+    pub fn connect(&mut self, datapath: DatapathId) {
+        let at = self.table_at(datapath);
+        self.set_connection(at, Connection::Connected);
+    }
+
+    /// Notes that a switch was given what it lacked: it has all that is not under way.
+    pub fn synchronise(&mut self, datapath: DatapathId) {
+        let at = self.table_at(datapath);
+        self.set_connection(at, Connection::Synchronised);
+    }
+
+    /// Notes that a switch is away: nobody will confirm what was under way to it. Returns
+    /// whose that was.
+    pub fn disconnect(&mut self, datapath: DatapathId) -> BTreeSet<Subject> {
+        let mut lost = BTreeSet::new();
+        let Some(at) = self.by_datapath.get(&datapath).copied() else {
+            return lost;
+        };
+        self.set_connection(at, Connection::Away);
+        if let Some(table) = self.tables.get_mut(at) {
+            for sending in std::mem::take(&mut table.sent) {
+                match sending.change {
+                    Sent::Loss(subject) => {
+                        lost.insert(subject);
+                    }
+                    Sent::Entry(number, _) => {
+                        let rule = table.rules.get_mut(number);
+                        let is_it = |rule: &&mut Rule| rule.message == Some(sending.message);
+                        if let Some(rule) = rule.filter(is_it) {
+                            rule.message = None;
+                            lost.insert(rule.subject);
+                        }
+                    }
+                }
+            }
         }
-        table.is_synchronised = is_synchronised;
+        lost
+    }
+
+    fn set_connection(&mut self, at: u32, connection: Connection) {
+        let Some(table) = self.tables.get_mut(at) else {
+            return;
+        };
+        let is_away = |connection| connection != Connection::Synchronised;
+        self.away -= usize::from(is_away(table.connection));
+        self.away += usize::from(is_away(connection));
+        table.connection = connection;
     }
 
     /// Returns whether a switch is connected and was given what it lacked.
     #[must_use]
     pub fn is_synchronised(&self, datapath: DatapathId) -> bool {
-        let table = self.tables.get(&datapath);
-        table.is_some_and(|table| table.is_synchronised)
+        let table = self.table(datapath);
+        table.is_some_and(|table| table.connection == Connection::Synchronised)
     }
 
     /// Forgets a switch that is away, if nobody wants an entry of it.
     pub fn forget(&mut self, datapath: DatapathId) {
-        let table = self.tables.get(&datapath);
-        if table.is_some_and(|table| table.rules.is_empty() && !table.is_synchronised) {
-            self.tables.remove(&datapath);
+        let table = self.table(datapath);
+        let is_unused =
+            |table: &Table| table.places.is_empty() && table.connection != Connection::Synchronised;
+        if table.is_some_and(is_unused)
+            && let Some(at) = self.by_datapath.remove(&datapath)
+        {
+            self.tables.remove(at);
             self.away -= 1;
         }
     }
@@ -296,9 +416,16 @@ impl Desired {
     /// Returns where the entry with a cookie is, and the entry.
     #[must_use]
     pub fn by_cookie(&self, datapath: DatapathId, cookie: Cookie) -> Option<(RulePlace, &Rule)> {
-        let slice = RulePlace::slice_range(slice_of(cookie));
-        let mut rules = self.range(datapath, slice);
-        rules.find(|(_, rule)| rule.cookie == cookie)
+        let is_it = |(_, rule): &(RulePlace, &Rule)| rule.cookie == cookie;
+        let Some(subject) = Subject::of_cookie(cookie) else {
+            let slice = RulePlace::slice_range(slice_of(cookie));
+            return self.range(datapath, slice).find(is_it);
+        };
+        let (first, last) = RulePlace::ALL.into_inner();
+        let spots = &self.owned(subject)?.spots;
+        let spots = spots.range((datapath, first)..=(datapath, last));
+        let mut rules = spots.filter_map(|(_, place)| Some((*place, self.get(datapath, *place)?)));
+        rules.find(is_it)
     }
 
     /// Returns whether a subject that has `before` entries could have `after`.
@@ -307,86 +434,128 @@ impl Desired {
         self.count + after <= MAX_RULES + before
     }
 
-    /// Lets a subject want an entry. Returns what has to be sent for it, and who
-    /// loses one by it.
+    /// Lets a subject want an entry. Returns what has to be sent for it, and is counted
+    /// as sent if the switch is there; and who loses one by it.
     pub fn put(
         &mut self,
         subject: Subject,
         spot: Spot,
         form: Form,
     ) -> (Order<'_>, Option<Contest>) {
-        let owned = self.owned.entry(subject).or_default();
-        if owned.spots.insert(spot) {
+        self.put_new(subject, spot, form, true)
+    }
+
+    /// Lets a subject want an entry that it was given already.
+    pub fn record(&mut self, subject: Subject, spot: Spot, form: Form) {
+        self.put_new(subject, spot, form, false);
+    }
+
+    fn put_new(
+        &mut self,
+        subject: Subject,
+        spot: Spot,
+        form: Form,
+        is_sent: bool,
+    ) -> (Order<'_>, Option<Contest>) {
+        let owner = self.owner_at(subject);
+        if let Some(owned) = self.owned.get_mut(owner)
+            && owned.spots.insert(spot)
+        {
             owned.sent += 1;
             self.count += 1;
         }
-        self.enter(subject, spot, form)
+        let table = self.table_at(spot.0);
+        self.enter((owner, subject), (table, spot), form, is_sent)
     }
 
-    /// Lets a subject want entries of which it wants none yet. Calls `send` with what
-    /// has to be sent for each, and who loses one by it.
-    pub fn put_new(
+    /// Lets a subject want several entries. Calls `send` with what has to be sent for
+    /// each, and who loses one by it.
+    pub fn put_all(
         &mut self,
         subject: Subject,
-        entries: Vec<(Spot, Form)>,
+        entries: impl IntoIterator<Item = (Spot, Form)>,
         mut send: impl FnMut(Spot, Order<'_>, Option<Contest>),
     ) {
-        let owned = self.owned.entry(subject).or_default();
-        let before = owned.spots.len();
-        owned.spots.extend(entries.iter().map(|(spot, _)| *spot));
-        owned.sent += owned.spots.len() - before;
-        self.count += owned.spots.len() - before;
         for (spot, form) in entries {
-            let (order, contest) = self.enter(subject, spot, form);
+            let (order, contest) = self.put(subject, spot, form);
             send(spot, order, contest);
         }
     }
 
     /// Enters what a subject wants, which is counted as sent if it is new.
-    fn enter(&mut self, subject: Subject, spot: Spot, form: Form) -> (Order<'_>, Option<Contest>) {
+    fn enter(
+        &mut self,
+        (owner, subject): (u32, Subject),
+        (at, spot): (u32, Spot),
+        form: Form,
+        is_sent: bool,
+    ) -> (Order<'_>, Option<Contest>) {
         let (datapath, place) = spot;
-        let table = table_of(&mut self.tables, &mut self.away, datapath);
-        table.note(place);
-        let rule = Rule::at(place, subject, form);
-        let slot = match table.rules.entry(place) {
-            Entry::Vacant(free) => return (Order::Add(free.insert(rule)), None),
-            Entry::Occupied(slot) => slot.into_mut(),
+        let Some(table) = self.tables.get_mut(at) else {
+            return (Order::Nothing, None);
         };
-        let holder = slot.subject;
-        let held = Fate::Had(slot.standing);
+        table.note(place);
+        let mut rule = Rule {
+            subject,
+            cookie: cookie(subject, place, form.digest(place)),
+            form,
+            standing: Standing::Sent,
+            message: None,
+            owner,
+        };
+        let number = match table.places.entry(place) {
+            Entry::Vacant(free) => {
+                let number = *free.insert(table.rules.insert(rule));
+                return (table.order(number, place, is_sent), None);
+            }
+            Entry::Occupied(slot) => *slot.get(),
+        };
+        let Some(present) = table.rules.get_mut(number) else {
+            return (Order::Nothing, None);
+        };
+        let (holder, held) = (present.subject, Fate::Had(present.standing));
         if holder == subject {
-            if slot.form == rule.form {
+            if present.form == rule.form {
                 return (Order::Nothing, None);
             }
-            shift(&mut self.owned, subject, held, Fate::Had(Standing::Sent));
-            *slot = rule;
-            return (Order::Add(slot), None);
+            shift(&mut self.owned, owner, held, Fate::Had(Standing::Sent));
+            *present = rule;
+            return (table.order(number, place, is_sent), None);
         }
         let waiting = self.waiting.entry(spot).or_default();
         let others = waiting.len();
         waiting.retain(|other| other.subject != subject);
         let was_waiting = waiting.len() < others;
-        let is_stronger = subject.rank() < holder.rank();
-        let (loser, holder) = match is_stronger {
-            true => (holder, subject),
-            false => (subject, holder),
-        };
+        if subject.rank() >= holder.rank() {
+            waiting.push(rule);
+            if !was_waiting {
+                shift(
+                    &mut self.owned,
+                    owner,
+                    Fate::Had(Standing::Sent),
+                    Fate::Lost,
+                );
+            }
+            let loser = subject;
+            return (
+                Order::Nothing,
+                Some(Contest {
+                    datapath,
+                    loser,
+                    holder,
+                }),
+            );
+        }
+        shift(&mut self.owned, present.owner, held, Fate::Lost);
+        std::mem::swap(present, &mut rule);
+        waiting.push(rule);
+        let (loser, holder) = (holder, subject);
         let contest = Contest {
             datapath,
             loser,
             holder,
         };
-        if !is_stronger {
-            waiting.push(rule);
-            if !was_waiting {
-                let new = Fate::Had(Standing::Sent);
-                shift(&mut self.owned, subject, new, Fate::Lost);
-            }
-            return (Order::Nothing, Some(contest));
-        }
-        shift(&mut self.owned, loser, held, Fate::Lost);
-        waiting.push(std::mem::replace(slot, rule));
-        (Order::Add(slot), Some(contest))
+        (table.order(number, place, is_sent), Some(contest))
     }
 
     /// Lets a subject want an entry no longer. Returns what has to be sent for
@@ -397,65 +566,147 @@ impl Desired {
         }
         self.forget_waiting(subject, spot);
         let (datapath, place) = spot;
-        let Some(table) = self.tables.get_mut(&datapath) else {
+        let present = self.get(datapath, place);
+        if present.is_none_or(|present| present.subject != subject) {
+            return Order::Nothing;
+        }
+        let next = take_strongest(&mut self.waiting, spot);
+        if let Some(next) = &next {
+            shift(
+                &mut self.owned,
+                next.owner,
+                Fate::Lost,
+                Fate::Had(Standing::Sent),
+            );
+        }
+        let Some(table) = self.table_mut(datapath) else {
             return Order::Nothing;
         };
-        let Entry::Occupied(mut slot) = table.rules.entry(place) else {
+        table.note(place);
+        table.send(Sent::Loss(subject));
+        let Some(next) = next else {
+            let number = table.places.remove(&place);
+            let gone = number.and_then(|number| table.rules.remove(number));
+            return gone.map_or(Order::Nothing, |gone| Order::Delete(gone.form));
+        };
+        let Some(number) = table.places.get(&place).copied() else {
             return Order::Nothing;
         };
-        if slot.get().subject != subject {
-            return Order::Nothing;
+        if let Some(present) = table.rules.get_mut(number) {
+            *present = next;
         }
-        if let Some(changed) = &mut table.changed {
-            changed.insert(place);
-        }
-        match take_strongest(&mut self.waiting, spot) {
-            Some(next) => {
-                let entered = Fate::Had(next.standing);
-                shift(&mut self.owned, next.subject, Fate::Lost, entered);
-                slot.insert(next);
-                Order::Add(slot.into_mut())
-            }
-            None => Order::Delete(slot.remove().form),
-        }
+        table.order(number, place, true)
     }
 
-    /// Notes that a switch has an entry, or has refused it.
+    /// Notes that a switch has refused an entry, or that it has lost one: no message that
+    /// was sent before brings it.
     pub fn set_standing(&mut self, (datapath, place): Spot, standing: Standing) {
-        let table = self.tables.get_mut(&datapath);
-        if let Some(rule) = table.and_then(|table| table.rules.get_mut(&place)) {
-            let (before, after) = (Fate::Had(rule.standing), Fate::Had(standing));
-            shift(&mut self.owned, rule.subject, before, after);
-            rule.standing = standing;
+        let Some((rule, owned)) = self.rule_mut(datapath, place) else {
+            return;
+        };
+        let (before, after) = (Fate::Had(rule.standing), Fate::Had(standing));
+        (rule.standing, rule.message) = (standing, None);
+        let owner = rule.owner;
+        shift(owned, owner, before, after);
+    }
+
+    /// Lets an entry be sent once more. Returns it.
+    pub fn send_again(&mut self, spot: Spot) -> Order<'_> {
+        self.set_standing(spot, Standing::Sent);
+        let (datapath, place) = spot;
+        match self.table_mut(datapath) {
+            Some(table) => match table.places.get(&place).copied() {
+                Some(number) => table.order(number, place, true),
+                None => Order::Nothing,
+            },
+            None => Order::Nothing,
         }
     }
 
     /// Notes that a switch has an entry that was sent, and returns whether that is
-    /// new. One that is away may have lost it.
+    /// new. One that is away may have lost it, and what is under way is confirmed by a
+    /// barrier of its own.
     pub fn confirm(&mut self, (datapath, place): Spot) -> bool {
-        let table = self.tables.get_mut(&datapath);
-        let Some(table) = table.filter(|table| table.is_synchronised) else {
+        if !self.is_synchronised(datapath) {
+            return false;
+        }
+        let Some((rule, owned)) = self.rule_mut(datapath, place) else {
             return false;
         };
-        let rule = table.rules.get_mut(&place);
-        let Some(rule) = rule.filter(|rule| rule.standing == Standing::Sent) else {
+        if rule.standing != Standing::Sent || rule.is_under_way() {
             return false;
-        };
-        let (before, after) = (Fate::Had(Standing::Sent), Fate::Had(Standing::Confirmed));
-        shift(&mut self.owned, rule.subject, before, after);
+        }
         rule.standing = Standing::Confirmed;
+        let (before, after) = (Fate::Had(Standing::Sent), Fate::Had(Standing::Confirmed));
+        let owner = rule.owner;
+        shift(owned, owner, before, after);
         true
+    }
+
+    /// Returns the number of the last message that was sent to a switch: a barrier behind
+    /// it covers that one and all before.
+    #[must_use]
+    pub fn messages(&self, datapath: DatapathId) -> u64 {
+        self.table(datapath).map_or(0, |table| table.messages)
+    }
+
+    /// Notes that a switch has answered a barrier that covers its messages up to one.
+    /// Calls `answered` for each: with the subject, and with the place of the entry if it
+    /// is confirmed by that. A subject that waits for more is left out unless `is_all`.
+    /// Returns whether it covers anything that no other one did.
+    pub fn confirm_up_to(
+        &mut self,
+        datapath: DatapathId,
+        message: u64,
+        is_all: bool,
+        mut answered: impl FnMut(Subject, Option<RulePlace>),
+    ) -> bool {
+        let at = self.by_datapath.get(&datapath);
+        let Some(table) = at.and_then(|at| self.tables.get_mut(*at)) else {
+            return false;
+        };
+        let under_way = table.sent.len();
+        while let Some(sending) = table.sent.pop_front_if(|one| one.message.get() <= message) {
+            let (number, place) = match sending.change {
+                Sent::Loss(subject) => {
+                    answered(subject, None);
+                    continue;
+                }
+                Sent::Entry(number, place) => (number, place),
+            };
+            // It may have been refused or written over, and its number given again.
+            let rule = table.rules.get_mut(number);
+            let Some(rule) = rule.filter(|rule| rule.message == Some(sending.message)) else {
+                continue;
+            };
+            rule.message = None;
+            let Some(owned) = self.owned.get_mut(rule.owner) else {
+                continue;
+            };
+            let mut confirmed = None;
+            if table.connection == Connection::Synchronised && rule.standing == Standing::Sent {
+                rule.standing = Standing::Confirmed;
+                owned.sent -= 1;
+                confirmed = Some(place);
+            }
+            if is_all || owned.progress(self.away) != Progress::Pending {
+                answered(owned.subject, confirmed);
+            }
+        }
+        table.sent.len() < under_way
     }
 
     /// Begins to note what is changed on a switch.
     pub fn watch(&mut self, datapath: DatapathId) {
-        let table = table_of(&mut self.tables, &mut self.away, datapath);
-        table.changed = Some(BTreeSet::new());
+        let at = self.table_at(datapath);
+        if let Some(table) = self.tables.get_mut(at) {
+            table.changed = Some(BTreeSet::new());
+        }
     }
 
     /// Returns what was changed on a switch since [`watch`](Self::watch).
     pub fn unwatch(&mut self, datapath: DatapathId) -> BTreeSet<RulePlace> {
-        let table = self.tables.get_mut(&datapath);
+        let table = self.table_mut(datapath);
         let changed = table.and_then(|table| table.changed.take());
         changed.unwrap_or_default()
     }
@@ -465,20 +716,57 @@ impl Desired {
         let present = self.get(spot.0, spot.1);
         let own = present.filter(|rule| rule.subject == subject);
         let fate = own.map_or(Fate::Lost, |rule| Fate::Had(rule.standing));
-        let Some(owned) = self.owned.get_mut(&subject) else {
+        let Some(at) = self.by_subject.get(&subject).copied() else {
             return false;
         };
-        if !owned.spots.remove(&spot) {
+        let owned = self.owned.get_mut(at);
+        let Some(owned) = owned.filter(|owned| owned.spots.contains(&spot)) else {
             return false;
-        }
+        };
+        owned.spots.remove(&spot);
         self.count -= 1;
         if let Some(count) = owned.count(fate) {
             *count -= 1;
         }
         if owned.spots.is_empty() {
-            self.owned.remove(&subject);
+            self.owned.remove(at);
+            self.by_subject.remove(&subject);
         }
         true
+    }
+
+    /// Returns the number of a subject's account; a new one if it had none.
+    fn owner_at(&mut self, subject: Subject) -> u32 {
+        let owned = &mut self.owned;
+        let open = || {
+            owned.insert(Owned {
+                subject,
+                spots: BTreeSet::new(),
+                sent: 0,
+                amiss: 0,
+            })
+        };
+        *self.by_subject.entry(subject).or_insert_with(open)
+    }
+
+    /// Returns the number of a switch's table; one that is new is away.
+    fn table_at(&mut self, datapath: DatapathId) -> u32 {
+        let (tables, away) = (&mut self.tables, &mut self.away);
+        let open = || {
+            *away += 1;
+            tables.insert(Table::default())
+        };
+        *self.by_datapath.entry(datapath).or_insert_with(open)
+    }
+
+    fn rule_mut(
+        &mut self,
+        datapath: DatapathId,
+        place: RulePlace,
+    ) -> Option<(&mut Rule, &mut Slab<Owned>)> {
+        let table = self.tables.get_mut(*self.by_datapath.get(&datapath)?)?;
+        let rule = table.rules.get_mut(*table.places.get(&place)?)?;
+        Some((rule, &mut self.owned))
     }
 
     fn forget_waiting(&mut self, subject: Subject, spot: Spot) {
@@ -491,21 +779,9 @@ impl Desired {
     }
 }
 
-/// Returns the table of a switch; one that is new is away.
-fn table_of<'a>(
-    tables: &'a mut BTreeMap<DatapathId, Table>,
-    away: &mut usize,
-    datapath: DatapathId,
-) -> &'a mut Table {
-    tables.entry(datapath).or_insert_with(|| {
-        *away += 1;
-        Table::default()
-    })
-}
-
 /// Counts that the fate of an entry of a subject has changed.
-fn shift(owned: &mut BTreeMap<Subject, Owned>, subject: Subject, before: Fate, after: Fate) {
-    if let Some(owned) = owned.get_mut(&subject) {
+fn shift(owned: &mut Slab<Owned>, owner: u32, before: Fate, after: Fate) {
+    if let Some(owned) = owned.get_mut(owner) {
         if let Some(count) = owned.count(before) {
             *count -= 1;
         }
@@ -516,7 +792,7 @@ fn shift(owned: &mut BTreeMap<Subject, Owned>, subject: Subject, before: Fate, a
 }
 
 /// Takes the strongest, and of equals the first, of those that wait for an
-/// entry.
+/// entry. Whatever it was before, it is sent anew.
 fn take_strongest(waiting: &mut BTreeMap<Spot, Vec<Rule>>, spot: Spot) -> Option<Rule> {
     let rules = waiting.get_mut(&spot)?;
     let place = (0..rules.len()).min_by_key(|place| rules[*place].subject.rank())?;
@@ -524,7 +800,8 @@ fn take_strongest(waiting: &mut BTreeMap<Spot, Vec<Rule>>, spot: Spot) -> Option
     if rules.is_empty() {
         waiting.remove(&spot);
     }
-    Some(rule)
+    let standing = Standing::Sent;
+    Some(Rule { standing, ..rule })
 }
 
 /// What became of the entries of a subject.

@@ -9,7 +9,7 @@ use std::ops::Bound;
 use wire::openflow::{DatapathId, PortNumber};
 
 use crate::admission::ReservationId;
-use crate::desired::Content;
+use crate::desired::{Content, Form, Spot};
 use crate::northbound::{FlowId, Promise, Travels};
 use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
@@ -165,20 +165,26 @@ impl Flow {
     /// nowhere. So what the next switch takes for one of them came in at the port of the
     /// source, whatever else is programmed. Best effort has none.
     #[must_use]
-    pub fn guards(&self) -> Content {
+    pub fn guards(&self) -> Vec<(Spot, Form)> {
         if self.admission.guarantee.is_none() || self.standing != Standing::Admitted {
-            return Content::new();
+            return Vec::new();
         }
-        let form = self.rule.guard();
-        let place = form.place();
-        let trees = self.tree().into_iter().chain([&self.admission.ways.base]);
-        let handing_on = trees.flat_map(|tree| {
+        let base = &self.admission.ways.base;
+        let other = match self.way {
+            Way::Base => None,
+            Way::Alternative(_) | Way::Detour(_) | Way::Nowhere => self.tree(),
+        };
+        let handing_on = std::iter::once(base).chain(other).flat_map(|tree| {
             let parents = tree.branches.iter().filter_map(|branch| branch.parent);
             parents.map(|(parent, _)| tree.branches[parent].datapath)
         });
-        handing_on
-            .map(|datapath| ((datapath, place), form.clone()))
-            .collect()
+        let mut switches: Vec<DatapathId> = handing_on.collect();
+        switches.sort_unstable();
+        switches.dedup();
+        let form = self.rule.guard();
+        let place = form.place();
+        let guard = |datapath| ((datapath, place), form.clone());
+        switches.into_iter().map(guard).collect()
     }
 
     /// Returns the switches on which it has entries.

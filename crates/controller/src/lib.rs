@@ -72,6 +72,7 @@ pub mod routes;
 pub mod rules;
 mod search;
 pub mod session;
+mod slab;
 pub mod store;
 pub mod telemetry;
 pub mod transition;

@@ -5,6 +5,7 @@
 //! cargo bench --package controller --bench size
 //! cargo bench --package controller --bench size -- 100 200000 deterministic
 //!                                      # switches, entries, one application alone
+//! cargo bench --package controller --bench size -- cut   # the last step alone
 //! ```
 //!
 //! The switches are played (`network`): each has twenty ports with links and one
@@ -17,16 +18,19 @@
 //! application; intents are added at every switch until there are so many entries;
 //! all switches connect again with empty tables, and with the tables that they should
 //! have; flows are admitted and intents over paths are added; and at that size one
-//! switch more connects, one link more is found, one link is lost.
+//! switch more connects, one link more is found, one link is lost. In a network of its
+//! own a link is cut that one in five of 10,000 intents takes.
 
 mod network;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use controller::config::Timers;
 use controller::northbound::{
-    ApplicationKind, Decision, Endpoint, FlowMatch, FrameMatch, Intent, IntentDecision, IntentKind,
-    Protection, Reply, Request, Requirement, Scope, Traffic, Transport, TransportProtocol,
+    ApplicationKind, Asker, Decision, Endpoint, FlowMatch, FrameMatch, Intent, IntentDecision,
+    IntentKind, Manifest, Permission, Protection, Reply, Request, Requirement, Scope, Traffic,
+    Transport, TransportProtocol,
 };
 use units::{BitRate, DataSize};
 use wire::ethernet::EtherType;
@@ -39,6 +43,11 @@ const ENTRIES: usize = 1_000_000;
 const FLOWS: usize = 1_000;
 /// How many intents over paths are added.
 const PATHS: usize = 1_000;
+/// How many intents there are when a link is cut, and how many of them take it.
+const INTENTS: usize = 10_000;
+const INTENTS_HIT: usize = 2_000;
+/// How many of them are added at once.
+const INTENTS_AT_ONCE: usize = 1_000;
 /// How often a step is repeated of which the median is shown.
 const REPETITIONS: u32 = 25;
 
@@ -54,6 +63,9 @@ fn main() {
         ("deterministic", ApplicationKind::Deterministic),
     ];
     let words: Vec<String> = std::env::args().collect();
+    if words.iter().any(|word| word == "cut") {
+        return cut(switches);
+    }
     for (name, application) in applications {
         let is_named = |(name, _): &(&str, _)| words.iter().any(|word| word == name);
         if applications.iter().any(is_named) && !words.iter().any(|word| word == name) {
@@ -71,6 +83,49 @@ fn main() {
         }
         grow(&mut network);
     }
+    cut(switches);
+}
+
+/// Cuts a link that many intents take: all of them find another way. An application has
+/// an intent as well, so that conflicts with others are looked for.
+fn cut(switches: u32) {
+    println!();
+    let application = ApplicationKind::Deterministic;
+    let mut network = Network::new(switches, application, Timers::default());
+    network.connect_all();
+    network.discover();
+    network.rest();
+    network.took();
+    let manifest = Manifest {
+        name: "other".into(),
+        kind: ApplicationKind::External,
+        permissions: BTreeSet::from([Permission::WriteRules]),
+        priority: 1,
+    };
+    network.ask(Request::Load(manifest));
+    network.replies();
+    let others = path_intent(usize::from(u16::MAX), switches);
+    let other = Asker::Application("other".into());
+    network.ask_as(other, Request::AddIntents(vec![others]));
+    // Nothing is shorter than the one link between two neighbours.
+    let hit = [0, network.far_end_of_longest(0)].map(host_name);
+    let intents = (0..INTENTS).map(|number| match number % (INTENTS / INTENTS_HIT) {
+        0 => intent_between(number, hit.clone()),
+        _ => path_intent(number, switches),
+    });
+    let intents: Vec<Intent> = intents.collect();
+    for intents in intents.chunks(INTENTS_AT_ONCE) {
+        network.ask(Request::AddIntents(intents.to_vec()));
+    }
+    tell_of(
+        &mut network,
+        &format!("{INTENTS} intents over paths are added"),
+    );
+    let sent_before = network.flow_mods();
+    network.cut_longest(0);
+    let sent = network.flow_mods() - sent_before;
+    let what = format!("the link that {INTENTS_HIT} of them take is cut: {sent} flow-mods");
+    show(&what, network.took());
 }
 
 fn start_up(network: &mut Network) {
@@ -185,7 +240,12 @@ fn grow(network: &mut Network) {
 
 /// Returns the intent of a number, over some links.
 fn path_intent(number: usize, switches: u32) -> Intent {
-    let [from, to] = ends(number, switches).map(Endpoint::Host);
+    intent_between(number, ends(number, switches))
+}
+
+/// Returns the intent of a number between two hosts.
+fn intent_between(number: usize, hosts: [String; 2]) -> Intent {
+    let [from, to] = hosts.map(Endpoint::Host);
     Intent {
         name: format!("p{number}"),
         kind: IntentKind::PointToPoint {

@@ -134,6 +134,11 @@ impl Network {
         std::mem::take(&mut self.busy)
     }
 
+    /// Returns the switch at the other end of the longest cable of a switch.
+    pub fn far_end_of_longest(&self, switch: u32) -> u32 {
+        self.cables[&(switch, LINKS_A_SWITCH - 1)].0
+    }
+
     /// Returns the memory of this process without what the switches keep.
     pub fn memory_bytes(&self) -> u64 {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -227,7 +232,17 @@ impl Network {
 
     /// Takes the cable of [`add_link`](Self::add_link) away.
     pub fn lose_link(&mut self, switch: u32) {
-        for end in [(switch, SPARE_PORT - 1), (switch - 1, SPARE_PORT)] {
+        self.cut([(switch, SPARE_PORT - 1), (switch - 1, SPARE_PORT)]);
+    }
+
+    /// Takes the longest cable of a switch away.
+    pub fn cut_longest(&mut self, switch: u32) {
+        let end = (switch, LINKS_A_SWITCH - 1);
+        self.cut([end, self.cables[&end]]);
+    }
+
+    fn cut(&mut self, ends: [(u32, u32); 2]) {
+        for end in ends {
             self.cables.remove(&end);
             self.port_status(end.0, end.1, false);
         }
@@ -236,12 +251,14 @@ impl Network {
 
     /// Asks the controller, and lets everybody answer.
     pub fn ask(&mut self, request: Request) {
+        self.ask_as(Asker::Operator, request);
+    }
+
+    /// Asks the controller as somebody else would.
+    pub fn ask_as(&mut self, by: Asker, request: Request) {
         self.asked += 1;
-        self.handle(Input::Request {
-            id: RequestId(self.asked),
-            by: Asker::Operator,
-            request,
-        });
+        let id = RequestId(self.asked);
+        self.handle(Input::Request { id, by, request });
         self.settle();
     }
 

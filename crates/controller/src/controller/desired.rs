@@ -85,7 +85,7 @@ impl Controller {
         };
         let subject = Subject::Flow(id);
         for (spot, form) in flow.content(&flow.way) {
-            self.desired.put(subject, spot, form);
+            self.desired.record(subject, spot, form);
         }
     }
 
@@ -114,8 +114,10 @@ impl Controller {
             };
             let subject = Subject::Guard(id);
             let wanted = self.flows.get(id).map(Flow::guards).unwrap_or_default();
-            if !wanted.is_empty() || self.desired.is_owner(subject) {
-                self.set_content_at_once(subject, &wanted);
+            match self.desired.is_owner(subject) {
+                true => self.set_content_at_once(subject, &wanted.into_iter().collect()),
+                false if wanted.is_empty() => {}
+                false => self.give(subject, wanted),
             }
         }
     }
@@ -219,7 +221,7 @@ impl Controller {
     /// Takes in that a switch was given what it lacked: tells those who have
     /// entries there, and goes on with what waited for it.
     pub(super) fn synchronised(&mut self, datapath: DatapathId) {
-        self.desired.set_synchronised(datapath, true);
+        self.desired.synchronise(datapath);
         self.promises_changed();
         let rules = self.desired.of_switch(datapath);
         let spots: Vec<Spot> = rules.map(|(place, _)| (datapath, place)).collect();

@@ -17,13 +17,15 @@
 //!
 //! When a link is back and has stayed for a while, flows return: the new way is
 //! complete before the first frame takes it. What the switches should have is
-//! brought up to date after a restoration has been sent, not before.
+//! brought up to date after a restoration has been sent, not before. What is sent leaves
+//! in slices, and nothing else happens between them: whatever comes meanwhile has the
+//! rest sent first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use units::Instant;
+use units::{Duration, Instant};
 
-use crate::desired::{RulePlace, Spot, Subject};
+use crate::desired::Subject;
 use crate::flows::{Flow, Standing, Way};
 use crate::northbound::{Detection, Event, FlowId, Protection};
 use crate::path::{Tree, find_tree};
@@ -39,15 +41,16 @@ use super::Controller;
 use super::moves::{MoveId, Part};
 use super::repairs::Repair;
 
+/// How many flows are sent what was prepared for them at once.
+const RESTORED_AT_ONCE: usize = 64;
+
 /// What waits for switches to confirm it.
 #[derive(Debug)]
 pub(super) enum Operation {
-    /// Entries that were sent to a switch at once, with whose they are.
-    Entries(DatapathId, Vec<(Subject, RulePlace)>),
     /// The entries that make up for a broken link.
     Restore(Restoration),
     /// One stage of a move; the others follow.
-    Move(MoveId, Vec<(Subject, Vec<Spot>)>),
+    Move(MoveId),
     /// What a switch lacked or had otherwise.
     Repair(DatapathId, Repair),
     /// A level that somebody asked for.
@@ -64,6 +67,25 @@ pub(super) struct Restoration {
     flows: Vec<FlowId>,
     flow_mods: usize,
     switches: usize,
+}
+
+/// A link that is broken, and what is not yet done about it.
+#[derive(Debug)]
+pub(super) struct Restoring {
+    link: LinkEnds,
+    detection: Detection,
+    detected_at: Instant,
+    was_suspended: bool,
+    /// For how long it is not believed, if it was lost often.
+    wait: Option<Duration>,
+    /// The flows for which something was prepared, with the place of that.
+    prepared: Vec<(FlowId, usize)>,
+    /// How many of them were sent it.
+    sent: usize,
+    /// Those for which nothing was prepared.
+    unprepared: Vec<FlowId>,
+    flow_mods: usize,
+    slots: BTreeSet<Slot>,
 }
 
 impl Controller {
@@ -115,24 +137,69 @@ impl Controller {
     pub(super) fn link_lost(&mut self, link: LinkId, detection: Detection) {
         let link = self.view.links()[link.index()].ends;
         self.echoes.forget(link);
-        self.link_broken(link, detection);
         let wait = match detection {
             Detection::PortStatus | Detection::Silence => self.link_trust.lost(self.now, link),
             Detection::Recabled => None,
         };
-        if let Some(wait) = wait {
-            self.outbox.notify(Event::LinkFlaps { link, wait });
-        }
+        self.link_broken(link, detection, wait);
     }
 
-    /// Moves all flows away from a link that is broken.
-    pub(super) fn link_broken(&mut self, link: LinkEnds, detection: Detection) {
+    /// Moves all flows away from a link that is broken, and is not believed for a while if
+    /// it comes back.
+    fn link_broken(&mut self, link: LinkEnds, detection: Detection, wait: Option<Duration>) {
+        self.restore_rest();
         self.expected.remove(&link);
         let was_suspended = self.promises_are_suspended();
         self.broken.insert(link);
         self.promises_changed();
         self.end_moves_over(link);
-        let unprepared = self.restore(link);
+        let (prepared, unprepared) = self.concerned(link);
+        let detected_at = self.now;
+        if !prepared.is_empty() {
+            self.outbox
+                .notify(Event::RestorationStarted { link, detected_at });
+        }
+        self.restoring = Some(Restoring {
+            link,
+            detection,
+            detected_at,
+            was_suspended,
+            wait,
+            prepared,
+            sent: 0,
+            unprepared,
+            flow_mods: 0,
+            slots: BTreeSet::new(),
+        });
+        self.restore_some();
+    }
+
+    /// Does what is left to be done about a broken link.
+    pub(super) fn restore_rest(&mut self) {
+        while self.restoring.is_some() {
+            self.restore_some();
+        }
+    }
+
+    /// Sends a slice of what was prepared for the loss of a link; behind the last one
+    /// does all else.
+    pub(super) fn restore_some(&mut self) {
+        let Some(mut restoring) = self.restoring.take() else {
+            return;
+        };
+        self.send_prepared(&mut restoring);
+        if restoring.sent < restoring.prepared.len() {
+            self.restoring = Some(restoring);
+            return;
+        }
+        let Restoring {
+            link,
+            detection,
+            was_suspended,
+            wait,
+            ..
+        } = restoring;
+        let unprepared = self.restoration_sent(restoring);
         self.outbox.notify(Event::LinkLost { link, detection });
         if !was_suspended && self.promises_are_suspended() {
             let broken = self.broken.len();
@@ -141,6 +208,9 @@ impl Controller {
         self.find_detours(&unprepared);
         self.intents_lose(link);
         self.follow_links();
+        if let Some(wait) = wait {
+            self.outbox.notify(Event::LinkFlaps { link, wait });
+        }
     }
 
     /// Returns whether more is broken than promises cover.
@@ -191,9 +261,9 @@ impl Controller {
         self.set_content_at_once(Subject::Flow(id), &wanted);
     }
 
-    /// Sends what was prepared for the loss of a link. Returns the flows for
-    /// which nothing was.
-    fn restore(&mut self, link: LinkEnds) -> Vec<FlowId> {
+    /// Returns the flows that the loss of a link concerns: those for which something was
+    /// prepared, with its place, and the others.
+    fn concerned(&self, link: LinkEnds) -> (Vec<(FlowId, usize)>, Vec<FlowId>) {
         let (mut prepared, mut unprepared) = (Vec::new(), Vec::new());
         for id in self.flows.over(link) {
             let Some(flow) = self.flows.get(id).filter(|flow| flow.way == Way::Base) else {
@@ -211,10 +281,39 @@ impl Controller {
             links.any(|crossed| crossed == link)
         });
         unprepared.extend(hit.map(|flow| flow.id));
+        (prepared, unprepared)
+    }
+
+    /// Takes in that all was sent that was prepared. Returns the flows for which nothing
+    /// was.
+    fn restoration_sent(&mut self, restoring: Restoring) -> Vec<FlowId> {
+        let Restoring {
+            link,
+            detected_at,
+            prepared,
+            unprepared,
+            flow_mods,
+            slots,
+            ..
+        } = restoring;
         if prepared.is_empty() {
             return unprepared;
         }
-        self.send_prepared(link, &prepared);
+        let (flows, switches) = (prepared.len(), slots.len());
+        let operation = Operation::Restore(Restoration {
+            link,
+            detected_at,
+            flows: prepared.iter().map(|(id, _)| *id).collect(),
+            flow_mods,
+            switches,
+        });
+        self.await_all(operation, slots);
+        self.outbox.notify(Event::RestorationSent {
+            link,
+            detected_at,
+            flows,
+            flow_mods,
+        });
         for (id, index) in prepared {
             self.flows.set_way(id, Way::Alternative(index));
             self.unrecorded.insert(id);
@@ -254,7 +353,7 @@ impl Controller {
             }
         }
         for (link, detection) in broken {
-            self.link_broken(link, detection);
+            self.link_broken(link, detection, None);
         }
     }
 
@@ -262,15 +361,13 @@ impl Controller {
         tree.links().all(|link| !self.broken.contains(&link))
     }
 
-    /// Sends what alternatives change, and does nothing else.
-    fn send_prepared(&mut self, link: LinkEnds, prepared: &[(FlowId, usize)]) {
-        let detected_at = self.now;
-        self.outbox
-            .notify(Event::RestorationStarted { link, detected_at });
-        let mut slots = BTreeSet::new();
+    /// Sends a slice of what alternatives change, and does nothing else.
+    fn send_prepared(&mut self, restoring: &mut Restoring) {
         let mut scratch = Vec::new();
-        let mut flow_mods = 0;
-        for (id, index) in prepared {
+        let from = restoring.sent;
+        let slice = restoring.prepared[from..].iter().take(RESTORED_AT_ONCE);
+        restoring.sent += slice.len();
+        for (id, index) in slice {
             let Some(flow) = self.flows.get(*id) else {
                 continue;
             };
@@ -279,31 +376,16 @@ impl Controller {
             } = &flow.admission;
             let changes = ways.changes(*index);
             let (_, tree) = &ways.alternatives[*index];
-            flow_mods += changes.len();
+            restoring.flow_mods += changes.len();
             for branch in changes.iter().map(|place| &tree.branches[*place]) {
                 if let Some(slot) = self.sessions.of_switch(branch.datapath) {
                     let out = self.outbox.to(slot);
                     flow.rule
                         .emit_add(branch, requirement.class, &mut scratch, out);
-                    slots.insert(slot);
+                    restoring.slots.insert(slot);
                 }
             }
         }
-        let (flows, switches) = (prepared.len(), slots.len());
-        let operation = Operation::Restore(Restoration {
-            link,
-            detected_at,
-            flows: prepared.iter().map(|(id, _)| *id).collect(),
-            flow_mods,
-            switches,
-        });
-        self.await_all(operation, slots);
-        self.outbox.notify(Event::RestorationSent {
-            link,
-            detected_at,
-            flows,
-            flow_mods,
-        });
     }
 
     /// Finds ways for flows for which nothing was prepared.
@@ -436,10 +518,15 @@ impl Controller {
         operation: Operation,
         slots: impl IntoIterator<Item = Slot>,
     ) {
-        let outbox = &mut self.outbox;
+        let (outbox, sessions, desired) = (&mut self.outbox, &self.sessions, &self.desired);
         let complete = self
             .confirmations
-            .await_all(operation, slots, |slot, emit| emit(outbox.to(slot)));
+            .await_all(operation, slots, |slot, emit| {
+                emit(outbox.to(slot));
+                let session = sessions.get(slot);
+                let datapath = session.and_then(|session| session.datapath());
+                datapath.map_or(0, |datapath| desired.messages(datapath))
+            });
         if let Some(operation) = complete {
             self.confirmed(operation);
         }
@@ -449,14 +536,7 @@ impl Controller {
     pub(super) fn confirmed(&mut self, operation: Operation) {
         self.promises_changed();
         match operation {
-            Operation::Entries(datapath, sent) => {
-                for (subject, place) in &sent {
-                    self.confirm_entry((datapath, *place));
-                    self.settle(*subject);
-                    self.resume_subject(*subject);
-                }
-            }
-            Operation::Move(id, sent) => self.move_confirmed(id, sent),
+            Operation::Move(id) => self.move_confirmed(id),
             Operation::Restore(restoration) => {
                 for flow in &restoration.flows {
                     self.record(*flow);

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use units::{Duration, Instant};
 use wire::openflow::DatapathId;
 
-use crate::desired::{Content, Contest, Order, Outcome, RulePlace, Spot, Standing, Subject};
+use crate::desired::{Content, Contest, Form, Order, Outcome, Spot, Standing, Subject};
 use crate::flows::Way;
 use crate::northbound::FlowId;
 use crate::session::Slot;
@@ -111,6 +111,12 @@ impl Moves {
         part.is_some_and(|part| part.is_switched)
     }
 
+    /// Returns whether changes of a subject were sent and others follow them.
+    fn is_under_way(&self, subject: Subject) -> bool {
+        let moving = self.of.get(&subject).and_then(|id| self.all.get(id));
+        moving.is_some_and(|moving| moving.phase != Phase::Linger)
+    }
+
     /// Takes a subject out of its move.
     pub(super) fn take(&mut self, subject: Subject) -> Option<Part> {
         let id = self.of.remove(&subject)?;
@@ -156,30 +162,24 @@ pub(super) struct Reached {
     /// Those of them that are not connected.
     away: BTreeSet<DatapathId>,
     spots: Vec<Spot>,
-    /// The same, if they are those of several subjects.
-    sent: Vec<(Subject, Vec<Spot>)>,
 }
 
-/// What was sent at once, and not asked about yet.
+/// Where something was sent at once, and not asked about yet.
 #[derive(Debug, Default)]
 pub(super) struct Unasked {
-    /// By the connection that has to confirm it.
-    sent: BTreeMap<Slot, (DatapathId, Vec<(Subject, RulePlace)>)>,
+    slots: BTreeSet<Slot>,
     /// Those for whom nobody has to be asked.
     idle: Vec<Subject>,
 }
 
 impl Unasked {
     pub(super) fn is_empty(&self) -> bool {
-        self.sent.is_empty() && self.idle.is_empty()
+        self.slots.is_empty() && self.idle.is_empty()
     }
 
-    fn add(&mut self, slot: Slot, subject: Subject, (datapath, place): Spot) {
-        let (_, sent) = self
-            .sent
-            .entry(slot)
-            .or_insert_with(|| (datapath, Vec::new()));
-        sent.push((subject, place));
+    /// Forgets a connection that is gone.
+    pub(super) fn forget(&mut self, slot: Slot) {
+        self.slots.remove(&slot);
     }
 }
 
@@ -212,15 +212,14 @@ impl Controller {
             if phase == Phase::Build && !self.hold_up_unconfirmed(id) {
                 return;
             }
-            let reached = self.send_next_stages(id, phase);
-            if reached.sent.is_empty() {
+            let Some(reached) = self.send_next_stages(id, phase) else {
                 match phase {
                     Phase::Build => self.built(id),
                     Phase::Clear => drop(self.moves.remove(id)),
                     Phase::Linger => return,
                 }
                 continue;
-            }
+            };
             let Some(moving) = self.moves.all.get_mut(&id) else {
                 return;
             };
@@ -231,17 +230,16 @@ impl Controller {
             }
             if !reached.slots.is_empty() {
                 moving.is_unconfirmed = true;
-                self.await_all(Operation::Move(id, reached.sent), reached.slots);
+                self.await_all(Operation::Move(id), reached.slots);
                 return;
             }
         }
     }
 
-    fn send_next_stages(&mut self, id: MoveId, phase: Phase) -> Reached {
+    /// Sends the next stage of each part of a move. Returns nothing if none is left.
+    fn send_next_stages(&mut self, id: MoveId, phase: Phase) -> Option<Reached> {
         let mut all = Reached::default();
-        let Some(moving) = self.moves.all.get_mut(&id) else {
-            return all;
-        };
+        let moving = self.moves.all.get_mut(&id)?;
         let mut due = Vec::new();
         for (subject, part) in &mut moving.parts {
             let stages = match phase {
@@ -251,6 +249,9 @@ impl Controller {
             if let Some(stage) = stages.pop_front() {
                 due.push((*subject, stage));
             }
+        }
+        if due.is_empty() {
+            return None;
         }
         for (subject, stage) in due {
             let mut reached = Reached::default();
@@ -263,14 +264,13 @@ impl Controller {
             all.slots.append(&mut reached.slots);
             all.switches.append(&mut reached.switches);
             all.away.append(&mut reached.away);
-            all.sent.push((subject, reached.spots.clone()));
             let moving = self.moves.all.get_mut(&id);
             if let Some(part) = moving.and_then(|moving| moving.parts.get_mut(&subject)) {
                 part.relies_on = reached.spots;
                 part.is_switched |= is_over;
             }
         }
-        all
+        Some(all)
     }
 
     /// Makes changes what the switches should have, and sends them.
@@ -304,27 +304,52 @@ impl Controller {
         }
     }
 
-    /// Goes on with a move, or with what else waits, when all its switches have
-    /// confirmed what they were sent.
-    pub(super) fn move_confirmed(&mut self, id: MoveId, sent: Vec<(Subject, Vec<Spot>)>) {
-        for (subject, spots) in sent {
-            spots.into_iter().for_each(|spot| self.confirm_entry(spot));
-            if !self.moves.of.contains_key(&subject) {
-                self.settle(subject);
-            }
+    /// Goes on with a move when all its switches have confirmed what they were sent.
+    pub(super) fn move_confirmed(&mut self, id: MoveId) {
+        if let Some(moving) = self.moves.all.get_mut(&id) {
+            moving.is_unconfirmed = false;
+            self.advance_move(id);
         }
-        let Some(moving) = self.moves.all.get_mut(&id) else {
-            return;
-        };
-        moving.is_unconfirmed = false;
-        self.advance_move(id);
+    }
+
+    /// Takes in that a switch has done all messages up to one.
+    pub(super) fn messages_confirmed(&mut self, datapath: DatapathId, covers: u64) {
+        let mut answered = Vec::new();
+        // Who moves may wait for one entry of several.
+        let is_all = !self.moves.is_empty();
+        let refusals = &mut self.refusals;
+        let is_news = self
+            .desired
+            .confirm_up_to(datapath, covers, is_all, |subject, place| {
+                if let Some(place) = place {
+                    refusals.made_good((datapath, place));
+                }
+                if answered.last() != Some(&subject) {
+                    answered.push(subject);
+                }
+            });
+        if is_news {
+            self.promises_changed();
+        }
+        for subject in answered {
+            self.entries_answered(subject);
+        }
+    }
+
+    /// Tells a subject what became of its entries, unless its move does when it comes to
+    /// an end.
+    pub(super) fn entries_answered(&mut self, subject: Subject) {
+        if !self.moves.is_under_way(subject) {
+            self.settle(subject);
+        }
+        self.resume_subject(subject);
     }
 
     /// Notes that a switch has an entry, unless it has refused it. One that is
     /// gone, or has come back and was not compared yet, may have lost it.
     pub(super) fn confirm_entry(&mut self, spot: Spot) {
         if self.desired.confirm(spot) {
-            self.accepted_at_last(spot);
+            self.refusals.made_good(spot);
         }
     }
 
@@ -401,6 +426,9 @@ impl Controller {
             self.record(flow);
         }
         self.moves.take(subject);
+        if wanted.is_empty() {
+            return self.take_all(subject);
+        }
         let present = self.desired.content(subject);
         if !self.desired.has_room(present.len(), wanted.len()) {
             self.rules_settled(subject, Outcome::TooMany);
@@ -426,14 +454,26 @@ impl Controller {
         self.ask_later(subject, &reached);
     }
 
+    /// Takes all entries of a subject away at once.
+    fn take_all(&mut self, subject: Subject) {
+        let spots: Vec<Spot> = self.desired.of_subject(subject).collect();
+        let takes = spots.into_iter().map(|spot| (spot, Change::Take));
+        let mut reached = Reached::default();
+        self.send_stage(subject, takes.collect(), &mut reached);
+        self.ask_later(subject, &reached);
+    }
+
     /// Gives a flow that has no entries those of its base tree.
     pub(super) fn send_first(&mut self, id: FlowId) {
-        let Some(flow) = self.flows.get(id) else {
-            return;
-        };
-        let subject = Subject::Flow(id);
-        let class = flow.admission.requirement.class;
-        let entries: Vec<_> = flow.rule.forms(&flow.admission.ways.base, class).collect();
+        if let Some(flow) = self.flows.get(id) {
+            let class = flow.admission.requirement.class;
+            let entries = flow.rule.forms(&flow.admission.ways.base, class).collect();
+            self.give(Subject::Flow(id), entries);
+        }
+    }
+
+    /// Gives entries to a subject that has none.
+    pub(super) fn give(&mut self, subject: Subject, entries: Vec<(Spot, Form)>) {
         if !self.desired.has_room(0, entries.len()) {
             self.rules_settled(subject, Outcome::TooMany);
             return;
@@ -441,11 +481,11 @@ impl Controller {
         let (outbox, sessions, unasked) = (&mut self.outbox, &self.sessions, &mut self.unasked);
         let (mut is_asked, mut contests) = (false, Vec::new());
         self.desired
-            .put_new(subject, entries, |spot, order, contest| {
+            .put_all(subject, entries, |spot, order, contest| {
                 contests.extend(contest);
                 if let (Order::Add(rule), Some(slot)) = (order, sessions.of_switch(spot.0)) {
                     rule.emit_add(outbox.to(slot));
-                    unasked.add(slot, subject, spot);
+                    unasked.slots.insert(slot);
                     is_asked = true;
                 }
             });
@@ -463,25 +503,33 @@ impl Controller {
         if reached.slots.is_empty() {
             self.unasked.idle.push(subject);
         }
-        for spot in &reached.spots {
-            let slot = self.sessions.of_switch(spot.0);
-            if let Some(slot) = slot.filter(|slot| reached.slots.contains(slot)) {
-                self.unasked.add(slot, subject, *spot);
-            }
-        }
+        self.unasked.slots.extend(&reached.slots);
     }
 
-    /// Asks each switch once to confirm all that it was sent.
+    /// Asks each switch once to confirm all that it was sent: of a request that is
+    /// decided in slices, when all of it is.
     pub(super) fn ask_now(&mut self) {
+        if self.desk.is_deciding() {
+            return;
+        }
         while !self.unasked.is_empty() {
-            let Unasked { sent, idle } = std::mem::take(&mut self.unasked);
-            for (slot, (datapath, entries)) in sent {
-                self.await_all(Operation::Entries(datapath, entries), [slot]);
+            let Unasked { slots, idle } = std::mem::take(&mut self.unasked);
+            for slot in slots {
+                self.ask_to_confirm(slot);
             }
             for subject in idle {
                 self.settle(subject);
                 self.resume_subject(subject);
             }
+        }
+    }
+
+    /// Asks a switch to confirm all that it was sent.
+    pub(super) fn ask_to_confirm(&mut self, slot: Slot) {
+        let session = self.sessions.get(slot);
+        if let Some(datapath) = session.and_then(|session| session.datapath()) {
+            let covers = self.desired.messages(datapath);
+            self.confirmations.ask(slot, covers, self.outbox.to(slot));
         }
     }
 

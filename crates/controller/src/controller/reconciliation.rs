@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use units::{Duration, Instant};
 use wire::openflow::multipart::{MultipartReply, MultipartRequest, ReplyBody, RequestBody};
-use wire::openflow::{Cookie, DatapathId, FlowRemoved, Message, TransactionId};
+use wire::openflow::{Cookie, DatapathId, FlowRemoved, TransactionId};
 
 use crate::audit::{Audit, Dialect, MAX_KEPT, Reported, Scope};
 use crate::desired::{COOKIE_MASK_OURS, COOKIE_OURS, Form, RulePlace, is_derived, slice_of};
@@ -176,7 +176,8 @@ impl Controller {
     fn ask(&mut self, slot: Slot, datapath: DatapathId, task: Task) {
         self.record_all();
         self.desired.watch(datapath);
-        let barrier = self.confirmations.transaction();
+        // What was sent before is done before it answers.
+        self.ask_to_confirm(slot);
         let transaction = self.confirmations.transaction();
         let all = match self.reconciliation.foreign {
             ForeignRules::Keep => Scope::Ours,
@@ -197,8 +198,6 @@ impl Controller {
                 (About::Entries(audit), RequestBody::Flow(scope.question()))
             }
         };
-        // What was sent before is done before it answers.
-        Message::BarrierRequest.emit(barrier, self.outbox.to(slot));
         MultipartRequest::new(question).emit(transaction, self.outbox.to(slot));
         if let Some(watched) = self.reconciliation.switches.get_mut(&datapath) {
             watched.question = Some(Question {

@@ -15,12 +15,11 @@ use wire::openflow::{
     TransactionId,
 };
 
-use crate::desired::{Outcome, RulePlace, Spot, Standing, Subject, flow_of};
+use crate::desired::{Order, Outcome, RulePlace, Spot, Standing, Subject, flow_of};
 use crate::flows::Installation;
 use crate::northbound::{Event, FlowId};
 
 use super::Controller;
-use super::links::Operation;
 
 /// How often an entry is sent that a switch refuses.
 pub const MAX_TRIES: u32 = 8;
@@ -55,6 +54,13 @@ impl Refusals {
     /// Returns why an entry is refused, if it is.
     pub(super) fn error(&self, spot: Spot) -> Option<ErrorKind> {
         self.all.get(&spot).map(|refusal| refusal.error)
+    }
+
+    /// Notes that a switch has taken an entry that it may have refused before.
+    pub(super) fn made_good(&mut self, spot: Spot) {
+        if !self.all.is_empty() {
+            self.all.remove(&spot);
+        }
     }
 
     /// Notes a refusal. Returns how often there was one.
@@ -140,11 +146,6 @@ impl Controller {
         self.rules_settled(subject, Outcome::Refused { datapath, error });
     }
 
-    /// Notes that a switch has taken an entry that it may have refused before.
-    pub(super) fn accepted_at_last(&mut self, spot: Spot) {
-        self.refusals.all.remove(&spot);
-    }
-
     /// Sends entries again that switches have refused.
     pub(super) fn retry_refused(&mut self) {
         for spot in self.refusals.take_due(self.now) {
@@ -155,19 +156,18 @@ impl Controller {
     fn retry(&mut self, spot: Spot) {
         let (datapath, place) = spot;
         let refused = self.desired.get(datapath, place);
-        let Some(rule) = refused.filter(|rule| rule.standing == Standing::Refused) else {
+        if refused.is_none_or(|rule| rule.standing != Standing::Refused) {
             self.refusals.all.remove(&spot);
             return;
-        };
+        }
         let Some(slot) = self.sessions.of_switch(datapath) else {
             // It is given what it lacks when it comes back.
             return;
         };
-        let subject = rule.subject;
-        rule.emit_add(self.outbox.to(slot));
-        self.desired.set_standing(spot, Standing::Sent);
-        let operation = Operation::Entries(datapath, vec![(subject, place)]);
-        self.await_all(operation, [slot]);
+        if let Order::Add(rule) = self.desired.send_again(spot) {
+            rule.emit_add(self.outbox.to(slot));
+            self.ask_to_confirm(slot);
+        }
     }
 
     /// Sends all entries again that a switch has refused, whatever was given up.

@@ -2,7 +2,9 @@
 //!
 //! A requirement is decided at once and reserved; then the store is asked to
 //! keep it, and when it has, the flow is in force and its entries go out. A
-//! request with several requirements is answered when all are settled.
+//! request with several requirements is answered when all are settled. It is decided in
+//! slices, so that the first entries are on their way while the last requirements are
+//! decided; whoever asks for something else meanwhile finds all of it decided.
 
 use std::collections::BTreeMap;
 
@@ -25,10 +27,14 @@ use crate::view::Host;
 
 use super::Controller;
 
+/// How many requirements are decided at once.
+const DECIDED_AT_ONCE: usize = 16;
+
 /// Requests that wait for the store.
 #[derive(Debug, Default)]
 pub(super) struct Desk {
     next: u64,
+    undecided: Option<Undecided>,
     batches: BTreeMap<u64, Waiting>,
     proposals: BTreeMap<FlowId, (u64, usize)>,
     withdrawals: BTreeMap<FlowId, Vec<RequestId>>,
@@ -43,6 +49,13 @@ struct Waiting {
     bond: Bond,
     decisions: Vec<Option<Decision>>,
     unsettled: usize,
+}
+
+/// What is left to be decided of a request.
+#[derive(Debug)]
+struct Undecided {
+    batch: u64,
+    requirements: std::iter::Enumerate<std::vec::IntoIter<Requirement>>,
 }
 
 /// What the requirements of one request have to do with each other.
@@ -67,6 +80,11 @@ impl Desk {
         self.held.remove(&flow)
     }
 
+    /// Returns whether a request is not decided as a whole.
+    pub(super) const fn is_deciding(&self) -> bool {
+        self.undecided.is_some()
+    }
+
     /// Returns how many flows wait for the store.
     pub(super) fn proposed(&self) -> usize {
         self.proposals.len()
@@ -74,38 +92,36 @@ impl Desk {
 
     /// Has a request wait until the store has decided about all of these flows.
     pub(super) fn wait_for(&mut self, id: RequestId, bond: Bond, flows: &[FlowId]) {
-        let decisions = vec![None; flows.len()];
-        let places = flows.iter().copied().enumerate();
-        self.await_store(id, bond, decisions, places);
+        let batch = self.open(id, bond, flows.len());
+        for (place, flow) in flows.iter().enumerate() {
+            self.proposals.insert(*flow, (batch, place));
+        }
     }
 
-    /// Has a request wait until the store has decided about flows, each of which
-    /// has a place among the decisions.
-    fn await_store(
-        &mut self,
-        id: RequestId,
-        bond: Bond,
-        decisions: Vec<Option<Decision>>,
-        flows: impl Iterator<Item = (usize, FlowId)>,
-    ) {
+    /// Has a request wait until so much is decided. Returns its number.
+    fn open(&mut self, id: RequestId, bond: Bond, unsettled: usize) -> u64 {
         let batch = self.next;
         self.next += 1;
-        let before = self.proposals.len();
-        self.proposals
-            .extend(flows.map(|(place, flow)| (flow, (batch, place))));
         let waiting = Waiting {
             id,
             bond,
-            decisions,
-            unsettled: self.proposals.len() - before,
+            decisions: vec![None; unsettled],
+            unsettled,
         };
         self.batches.insert(batch, waiting);
+        batch
+    }
+
+    /// Notes what the store has decided. Returns the request and all its decisions if that
+    /// was the last.
+    fn settle(&mut self, flow: FlowId, decision: Decision) -> Option<Settled> {
+        let (batch, place) = self.proposals.remove(&flow)?;
+        self.decide(batch, place, decision)
     }
 
     /// Notes a decision. Returns the request and all its decisions if that was
     /// the last.
-    fn settle(&mut self, flow: FlowId, decision: Decision) -> Option<Settled> {
-        let (batch, place) = self.proposals.remove(&flow)?;
+    fn decide(&mut self, batch: u64, place: usize, decision: Decision) -> Option<Settled> {
         let waiting = self.batches.get_mut(&batch)?;
         waiting.decisions[place] = Some(decision);
         waiting.unsettled -= 1;
@@ -130,6 +146,9 @@ struct Settled {
 
 impl Controller {
     pub(super) fn requested(&mut self, id: RequestId, by: &Asker, request: Request) {
+        while self.desk.is_deciding() {
+            self.decide_some();
+        }
         if let Some((application, needs)) = self.applications.lack(by, &request) {
             self.outbox.reply(id, Reply::Denied { application, needs });
             return;
@@ -205,27 +224,48 @@ impl Controller {
             self.outbox.reply(id, Reply::Busy);
             return;
         }
-        let mut decisions = Vec::with_capacity(requirements.len());
-        let mut flows = Vec::new();
-        for (place, requirement) in requirements.into_iter().enumerate() {
-            let name = requirement.name.clone();
-            decisions.push(match self.reserve_flow(requirement) {
-                Ok(flow) => {
-                    self.propose(flow);
-                    flows.push((place, flow));
-                    None
-                }
-                Err(reason) => Some(Decision::Refused { name, reason }),
-            });
-        }
-        self.follow_budgets();
-        if flows.is_empty() {
-            let decisions = decisions.into_iter().flatten().collect();
-            self.outbox.reply(id, Reply::Decisions(decisions));
+        if requirements.is_empty() {
+            self.outbox.reply(id, Reply::Decisions(Vec::new()));
             return;
         }
-        self.desk
-            .await_store(id, Bond::Single, decisions, flows.into_iter());
+        let batch = self.desk.open(id, Bond::Single, requirements.len());
+        self.desk.undecided = Some(Undecided {
+            batch,
+            requirements: requirements.into_iter().enumerate(),
+        });
+        self.decide_some();
+    }
+
+    /// Decides a slice of what is undecided. Where budgets follow the flows, that is all
+    /// of it: what was accepted is told with the budgets that are chosen for the last.
+    pub(super) fn decide_some(&mut self) {
+        let Some(mut undecided) = self.desk.undecided.take() else {
+            return;
+        };
+        let slice = match self.reservations.slowdown() {
+            Some(_) => usize::MAX,
+            None => DECIDED_AT_ONCE,
+        };
+        let batch = undecided.batch;
+        for (place, requirement) in undecided.requirements.by_ref().take(slice) {
+            let name = requirement.name.clone();
+            match self.reserve_flow(requirement) {
+                Ok(flow) => {
+                    self.desk.proposals.insert(flow, (batch, place));
+                    self.propose(flow);
+                }
+                Err(reason) => {
+                    let refused = Decision::Refused { name, reason };
+                    if let Some(settled) = self.desk.decide(batch, place, refused) {
+                        self.answer(settled);
+                    }
+                }
+            }
+        }
+        if undecided.requirements.len() > 0 {
+            self.desk.undecided = Some(undecided);
+        }
+        self.follow_budgets();
     }
 
     /// Decides on a requirement; if it can be met, reserves it. The store knows

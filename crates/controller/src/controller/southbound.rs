@@ -61,13 +61,13 @@ impl Controller {
 
     /// Takes in that a switch is not spoken with any more.
     pub(super) fn switch_lost(&mut self, slot: Slot, datapath: DatapathId) {
+        let lost = self.desired.disconnect(datapath);
         if let Some(switch) = self.view.switch(datapath) {
             self.view.disconnect(switch);
             self.note_away(datapath);
             self.switch_concerns_intents(datapath);
             let name = self.name_of_switch(datapath);
             self.outbox.notify(Event::SwitchLost { datapath, name });
-            self.desired.set_synchronised(datapath, false);
             self.stall_moves(datapath);
             self.stop_watching(datapath);
             self.modes.lose(datapath);
@@ -75,11 +75,15 @@ impl Controller {
             self.promises_changed();
         }
         self.abandon(slot);
+        for subject in lost {
+            self.entries_answered(subject);
+        }
     }
 
     /// Waits for nothing any more that was sent over a connection.
     fn abandon(&mut self, slot: Slot) {
         self.refused_bundles.retain(|(at, _)| *at != slot);
+        self.unasked.forget(slot);
         for operation in self.confirmations.abandon(slot) {
             self.confirmed(operation);
         }
@@ -220,8 +224,11 @@ impl Controller {
             Message::PacketIn(packet_in) => self.punted(slot, datapath, packet_in),
             Message::PortStatus(status) => self.port_changed(datapath, status),
             Message::BarrierReply => {
-                if let Some(operation) = self.confirmations.confirm(slot, header.transaction) {
-                    self.confirmed(operation);
+                if let Some(confirmed) = self.confirmations.confirm(slot, header.transaction) {
+                    self.messages_confirmed(datapath, confirmed.covers);
+                    if let Some(operation) = confirmed.operation {
+                        self.confirmed(operation);
+                    }
                 }
             }
             Message::FlowRemoved(removed) => self.entry_gone(datapath, removed),
@@ -286,6 +293,7 @@ impl Controller {
         if let (Some(forwarding), Some(session)) = (&mut self.forwarding, self.sessions.get(slot)) {
             forwarding.expect_entries(session.connection);
         }
+        self.desired.connect(datapath);
         self.others.remove(&datapath);
         self.doubt_echoes(datapath);
         let ports_up = ports.iter().filter(|port| port.carrier == Carrier::Up);

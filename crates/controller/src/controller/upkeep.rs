@@ -8,12 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use units::{Duration, Instant};
 use wire::ethernet::MacAddress;
-use wire::openflow::{DatapathId, MatchField};
+use wire::openflow::DatapathId;
 
 use crate::desired::{Content, PlacedRule, Subject};
 use crate::flows::BEST_EFFORT;
 use crate::intents::compile::{Plan, compile, compile_on, match_action};
-use crate::intents::frame::overlap;
 use crate::intents::{Course, Item, Standing, gathering};
 use crate::northbound::{Asker, IntentId, IntentKind, IntentState};
 use crate::path::Atlas;
@@ -417,10 +416,12 @@ impl Controller {
     ) -> impl Iterator<Item = (DatapathId, Subject, u16)> {
         let form = rule.form();
         let present = self.desired.of_switch(rule.datapath);
-        let same = present.map(|(_, present)| present).filter(move |present| {
-            present.form.priority() == form.priority() && present.form != form
-        });
-        same.filter_map(move |present| {
+        let present = present.map(|(_, present)| present);
+        present.filter_map(move |present| {
+            let is_rival = present.form.priority() == form.priority() && present.form != form;
+            if !is_rival {
+                return None;
+            }
             let theirs = match present.subject {
                 Subject::Intent(id) => {
                     let others = self.intents.get(id).map(|held| &held.owner);
@@ -437,10 +438,10 @@ impl Controller {
                 | Subject::Guard(_)
                 | Subject::Route(_) => return None,
             };
-            let fields = present.form.fields();
-            let fields: Vec<MatchField> = fields.iter().flatten().collect();
-            let is_clash = overlap(&fields, &rule.matching);
-            is_clash.then_some((rule.datapath, present.subject, theirs))
+            present
+                .form
+                .overlaps(&form)
+                .then_some((rule.datapath, present.subject, theirs))
         })
     }
 }

@@ -25,7 +25,8 @@ use wire::siphash::siphash_2_4;
 const KEY: [u8; 16] = *b"taktos-rule-form";
 /// Class, number and length of a field.
 const FIELD_HEADER_LENGTH: usize = 4;
-/// The experimenter of a field that is no field of the specification.
+/// The class of fields that are no fields of the specification, and their experimenter.
+const EXPERIMENTER_CLASS: [u8; 2] = [0xff; 2];
 const EXPERIMENTER_LENGTH: usize = 4;
 
 /// Which entry of a switch: its table, priority and match. The slices of
@@ -300,6 +301,17 @@ impl Form {
         Self::from_parts(self.table, self.priority, fields_length, bytes)
     }
 
+    /// Returns whether a frame could match both.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let ours = &self.bytes[..usize::from(self.fields_length)];
+        let theirs = &other.bytes[..usize::from(other.fields_length)];
+        RawField::all(ours).all(|field| {
+            let mut same = RawField::all(theirs).filter(|their_field| their_field.is_like(&field));
+            same.all(|their_field| their_field.meets(&field))
+        })
+    }
+
     /// Appends a FlowMod that adds the entry, or writes over it.
     pub fn emit_add(
         &self,
@@ -328,6 +340,60 @@ impl Form {
             ..FlowMod::add(self.table)
         };
         flow_mod.emit(transaction, out);
+    }
+}
+
+/// A field of a match as bytes.
+#[derive(Clone, Copy)]
+struct RawField<'a> {
+    class: [u8; 2],
+    /// Its number, and in the lowest bit whether there is a mask.
+    number: u8,
+    /// The value, and behind it the mask.
+    payload: &'a [u8],
+}
+
+impl<'a> RawField<'a> {
+    /// Returns the fields of a match.
+    fn all(fields: &'a [u8]) -> impl Iterator<Item = Self> {
+        let mut rest = fields;
+        std::iter::from_fn(move || {
+            let (header, behind) = rest.split_first_chunk::<FIELD_HEADER_LENGTH>()?;
+            let [high, low, number, length] = *header;
+            let (payload, behind) = behind.split_at_checked(usize::from(length))?;
+            rest = behind;
+            let own = match [high, low] {
+                EXPERIMENTER_CLASS => EXPERIMENTER_LENGTH,
+                _ => 0,
+            };
+            Some(Self {
+                class: [high, low],
+                number,
+                payload: payload.get(own..)?,
+            })
+        })
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.class == other.class && self.number >> 1 == other.number >> 1
+    }
+
+    fn value_and_mask(&self) -> (&'a [u8], Option<&'a [u8]>) {
+        match self.number & 1 {
+            0 => (self.payload, None),
+            _ => {
+                let (value, mask) = self.payload.split_at(self.payload.len() / 2);
+                (value, Some(mask))
+            }
+        }
+    }
+
+    /// Returns whether one value could match both fields, which are alike.
+    fn meets(&self, other: &Self) -> bool {
+        let ((value, mask), (theirs, their_mask)) = (self.value_and_mask(), other.value_and_mask());
+        let bits = |mask: Option<&[u8]>, at: usize| mask.map_or(0xff, |mask| mask[at]);
+        let mut bytes = value.iter().zip(theirs).enumerate();
+        bytes.all(|(at, (one, other))| (one ^ other) & bits(mask, at) & bits(their_mask, at) == 0)
     }
 }
 
@@ -543,6 +609,21 @@ mod tests {
             form(&[], &[output(controller, 0)]),
             form(&[], &[output(controller, 128)])
         );
+    }
+
+    #[test]
+    fn entries_overlap_unless_a_field_tells_them_apart() {
+        let group = |last| MacAddress([0x33, 0x33, 0, 0, 0, last]);
+        let exact = |mac| form(&[MatchField::EthDst(Masked::exact(mac))], &[]);
+        let prefix = MacAddress([0xff, 0xff, 0, 0, 0, 0]);
+        let all = form(&[MatchField::EthDst(Masked::under(group(0), prefix))], &[]);
+        let port = form(&[MatchField::InPort(PortNumber(1))], &[]);
+
+        assert!(exact(group(1)).overlaps(&exact(group(1))));
+        assert!(!exact(group(1)).overlaps(&exact(group(2))));
+        assert!(exact(group(1)).overlaps(&all));
+        assert!(!exact(MacAddress::BROADCAST).overlaps(&all));
+        assert!(exact(group(1)).overlaps(&port));
     }
 
     #[test]

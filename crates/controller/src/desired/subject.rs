@@ -88,6 +88,22 @@ impl Subject {
         }
     }
 
+    /// Returns whose an entry with this cookie is, if the cookie alone says so: an address
+    /// does not fit into one.
+    pub(super) fn of_cookie(cookie: Cookie) -> Option<Self> {
+        let [.., a, b, c, d] = cookie.0.to_be_bytes();
+        let number = u32::from_be_bytes([a, b, c, d]);
+        let named = [
+            Self::Service,
+            Self::Flow(FlowId(number)),
+            Self::Intent(IntentId(number)),
+            Self::Modes,
+            Self::Levels(FlowId(number)),
+            Self::Guard(FlowId(number)),
+        ];
+        named.into_iter().find(|named| is_alike(*named, cookie))
+    }
+
     /// Returns what a cookie says of it.
     const fn number(self) -> u32 {
         match self {

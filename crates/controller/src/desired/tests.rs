@@ -13,7 +13,7 @@ fn what_is_wanted_already_is_not_sent_again() {
     let again = put(&mut desired, subject, rule(1, 1, 5));
     let other = put(&mut desired, subject, rule(1, 1, 6));
 
-    assert_eq!((first, again, other), (Sent::Add, Sent::Nothing, Sent::Add));
+    assert_eq!((first, again, other), (Kind::Add, Kind::Nothing, Kind::Add));
     assert_eq!(desired.count(DatapathId(1)), 1);
 }
 
@@ -128,19 +128,201 @@ proptest! {
     }
 }
 
+/// A switch that takes messages in order, refuses some, and answers barriers.
+#[derive(Default)]
+struct Played {
+    table: BTreeMap<RulePlace, Form>,
+    /// What was sent to it and has not arrived.
+    inbox: VecDeque<Message>,
+    /// What it has said and has not arrived.
+    said: VecDeque<Said>,
+}
+
+enum Message {
+    Add(RulePlace, Form, Cookie),
+    Delete(RulePlace),
+    Barrier(u64),
+}
+
+enum Said {
+    Done(u64),
+    Refused(Cookie),
+}
+
+const SWITCH: DatapathId = DatapathId(1);
+
+impl Played {
+    fn send(&mut self, order: Order<'_>) {
+        match order {
+            Order::Nothing => {}
+            Order::Add(rule) => {
+                let place = rule.form.place();
+                let add = Message::Add(place, rule.form.clone(), rule.cookie);
+                self.inbox.push_back(add);
+            }
+            Order::Delete(form) => self.inbox.push_back(Message::Delete(form.place())),
+        }
+    }
+
+    fn take_one(&mut self, refuses: bool) {
+        match self.inbox.pop_front() {
+            Some(Message::Add(_, _, cookie)) if refuses => {
+                self.said.push_back(Said::Refused(cookie));
+            }
+            Some(Message::Add(place, form, _)) => drop(self.table.insert(place, form)),
+            Some(Message::Delete(place)) => drop(self.table.remove(&place)),
+            Some(Message::Barrier(covers)) => self.said.push_back(Said::Done(covers)),
+            None => {}
+        }
+    }
+
+    /// Lets the desired state hear one thing that the switch has said.
+    fn say_one(&mut self, desired: &mut Desired) {
+        match self.said.pop_front() {
+            Some(Said::Done(covers)) => {
+                desired.confirm_up_to(SWITCH, covers, true, |_, _| {});
+            }
+            Some(Said::Refused(cookie)) => {
+                let refused = desired.by_cookie(SWITCH, cookie).map(|(place, _)| place);
+                if let Some(place) = refused {
+                    desired.set_standing((SWITCH, place), Standing::Refused);
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// Gives the switch what it lacks, but for what is under way, as a repair does in one
+    /// bundle.
+    fn mend(&mut self, desired: &mut Desired) {
+        let rules = desired.of_switch(SWITCH);
+        let settled =
+            rules.filter(|(_, rule)| !rule.is_under_way() && rule.standing != Standing::Refused);
+        let settled: Vec<_> = settled
+            .map(|(place, rule)| (place, rule.form.clone()))
+            .collect();
+        desired.synchronise(SWITCH);
+        for (place, form) in settled {
+            self.table.insert(place, form);
+            desired.confirm((SWITCH, place));
+        }
+    }
+}
+
+proptest! {
+    /// Whatever is wanted, refused, written over, taken back, sent again, lost with a
+    /// connection or mended, in whatever order answers come: what is called confirmed,
+    /// its switch has.
+    #[test]
+    fn what_is_confirmed_its_switch_has(
+        steps in prop::collection::vec((0..12u8, 0..4u8, 1..5u32, 1..4u32), 0..120),
+    ) {
+        let (mut desired, mut switch) = (Desired::default(), Played::default());
+        let mut is_connected = false;
+        for (step, who, input, output) in steps {
+            let rule = rule(SWITCH.0, input, output);
+            let spot = (SWITCH, rule.place());
+            match step {
+                0..=2 => {
+                    let order = desired.put(subject(who), spot, rule.form()).0;
+                    if is_connected {
+                        switch.send(order);
+                    }
+                }
+                3 => {
+                    let order = desired.take(subject(who), spot);
+                    if is_connected {
+                        switch.send(order);
+                    }
+                }
+                4 | 5 if is_connected => {
+                    let covers = desired.messages(SWITCH);
+                    switch.inbox.push_back(Message::Barrier(covers));
+                }
+                6 => switch.take_one(false),
+                7 => switch.take_one(output == 1),
+                8 => (0..3).for_each(|_| switch.say_one(&mut desired)),
+                9 => {
+                    let standing = desired.get(SWITCH, spot.1).map(|rule| rule.standing);
+                    if is_connected && standing == Some(Standing::Refused) {
+                        switch.send(desired.send_again(spot));
+                    }
+                }
+                10 if is_connected && output == 1 => {
+                    is_connected = false;
+                    desired.disconnect(SWITCH);
+                    switch.inbox.clear();
+                    switch.said.clear();
+                    switch.table.retain(|_, _| who == 0);
+                }
+                10 => {
+                    is_connected = true;
+                    desired.connect(SWITCH);
+                }
+                11 if is_connected => switch.mend(&mut desired),
+                _ => {}
+            }
+            for (place, rule) in desired.of_switch(SWITCH) {
+                let is_there = switch.table.get(&place) == Some(&rule.form);
+                let is_confirmed = rule.standing == Standing::Confirmed;
+                let is_said = is_confirmed && desired.is_synchronised(SWITCH);
+                prop_assert!(!is_said || is_there, "{rule:?}");
+            }
+        }
+        // And nothing is forgotten: in the end all is confirmed.
+        desired.connect(SWITCH);
+        let covers = desired.messages(SWITCH);
+        switch.inbox.push_back(Message::Barrier(covers));
+        while !switch.inbox.is_empty() {
+            switch.take_one(false);
+        }
+        while !switch.said.is_empty() {
+            switch.say_one(&mut desired);
+        }
+        switch.mend(&mut desired);
+        let standings = desired.of_switch(SWITCH).map(|(_, rule)| rule.standing);
+        prop_assert!(standings.into_iter().all(|it| it != Standing::Sent));
+        let subjects = (0..4).map(subject);
+        let sent = subjects.filter_map(|who| desired.owned(who)).map(|owned| owned.sent);
+        prop_assert_eq!(sent.sum::<usize>(), 0);
+    }
+}
+
+/// A number that was given to another entry meanwhile is not confirmed by the barrier of
+/// the first one.
+#[test]
+fn a_barrier_confirms_nothing_that_took_the_place_of_what_it_covers() {
+    let mut desired = Desired::default();
+    desired.connect(SWITCH);
+    desired.synchronise(SWITCH);
+    let who = Subject::Flow(FlowId(7));
+    let (first, other) = (rule(1, 1, 5), rule(1, 2, 5));
+    desired.put(who, (SWITCH, first.place()), first.form());
+    let covers = desired.messages(SWITCH);
+    desired.take(who, (SWITCH, first.place()));
+    desired.put(who, (SWITCH, other.place()), other.form());
+
+    desired.confirm_up_to(SWITCH, covers, true, |_, _| {});
+    let early = desired.get(SWITCH, other.place()).unwrap().standing;
+    desired.confirm_up_to(SWITCH, desired.messages(SWITCH), true, |_, _| {});
+    let late = desired.get(SWITCH, other.place()).unwrap().standing;
+
+    assert_eq!((early, late), (Standing::Sent, Standing::Confirmed));
+}
+
 #[derive(Debug, PartialEq, Eq)]
-enum Sent {
+enum Kind {
     Nothing,
     Add,
     Delete,
 }
 
-fn put(desired: &mut Desired, subject: Subject, rule: PlacedRule) -> Sent {
+fn put(desired: &mut Desired, subject: Subject, rule: PlacedRule) -> Kind {
     let spot = (rule.datapath, rule.place());
     match desired.put(subject, spot, rule.form()).0 {
-        Order::Nothing => Sent::Nothing,
-        Order::Add(_) => Sent::Add,
-        Order::Delete(_) => Sent::Delete,
+        Order::Nothing => Kind::Nothing,
+        Order::Add(_) => Kind::Add,
+        Order::Delete(_) => Kind::Delete,
     }
 }
 

@@ -104,37 +104,8 @@ pub const fn sends(action: &FrameAction) -> bool {
     }
 }
 
-/// Returns whether a frame could match both.
-#[must_use]
-pub fn overlap(one: &[MatchField], other: &[MatchField]) -> bool {
-    one.iter().all(|field| {
-        let mut same = other.iter().filter(|theirs| theirs.kind() == field.kind());
-        same.all(|theirs| meet(*field, *theirs))
-    })
-}
-
-/// Returns whether one value could match two fields of the same kind.
-fn meet(one: MatchField, other: MatchField) -> bool {
-    let length = one.kind().length();
-    let parts = |field: MatchField| {
-        let mut bytes = Vec::new();
-        field.emit(&mut bytes);
-        let payload = bytes.split_off(bytes.len() - length * (1 + usize::from(field.has_mask())));
-        let (value, mask) = payload.split_at(length);
-        match field.has_mask() {
-            true => (value.to_vec(), mask.to_vec()),
-            false => (value.to_vec(), vec![0xff; length]),
-        }
-    };
-    let ((value, mask), (theirs, their_mask)) = (parts(one), parts(other));
-    let differs = |at: usize| (value[at] ^ theirs[at]) & mask[at] & their_mask[at] != 0;
-    !(0..length).any(differs)
-}
-
 #[cfg(test)]
 mod tests {
-    use wire::ethernet::MacAddress;
-
     use super::*;
     use crate::northbound::FlowMatch;
 
@@ -166,20 +137,5 @@ mod tests {
 
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].actions, [Action::PopVlan]);
-    }
-
-    #[test]
-    fn matches_overlap_unless_a_field_tells_them_apart() {
-        let group = |last| MacAddress([0x33, 0x33, 0, 0, 0, last]);
-        let exact = |mac| vec![MatchField::EthDst(Masked::exact(mac))];
-        let prefix = MacAddress([0xff, 0xff, 0, 0, 0, 0]);
-        let all = vec![MatchField::EthDst(Masked::under(group(0), prefix))];
-        let port = vec![MatchField::InPort(PortNumber(1))];
-
-        assert!(overlap(&exact(group(1)), &exact(group(1))));
-        assert!(!overlap(&exact(group(1)), &exact(group(2))));
-        assert!(overlap(&exact(group(1)), &all));
-        assert!(!overlap(&exact(MacAddress::BROADCAST), &all));
-        assert!(overlap(&exact(group(1)), &port));
     }
 }
