@@ -66,6 +66,18 @@ impl Load {
         }
     }
 
+    /// Raises what is less than in another load, of one class.
+    fn raise_class_to(&mut self, class: u8, other: &Self) {
+        match (self, other) {
+            (Self::Port(classes), Self::Port(other)) => {
+                let (load, other) = (&mut classes[usize::from(class)], &other[usize::from(class)]);
+                load.traffic = load.traffic.max(other.traffic);
+                load.largest_frame = load.largest_frame.max(other.largest_frame);
+            }
+            (all, other) => all.raise_to(other),
+        }
+    }
+
     /// Raises what is less than in another load.
     fn raise_to(&mut self, other: &Self) {
         match (self, other) {
@@ -106,8 +118,10 @@ impl Load {
 #[derive(Clone, Debug)]
 pub(super) struct StageLoad {
     base: Load,
-    /// What comes on top under a failure, in the order of the failures.
-    failures: Vec<(FailureId, Load)>,
+    /// The failures under which something comes on top, in order.
+    failures: Vec<FailureId>,
+    /// What that is, in the same order.
+    extras: Vec<Load>,
     /// What no failure is beyond: never less than what comes on top under any, and more
     /// for a while after something was taken back.
     ceiling: Load,
@@ -127,6 +141,7 @@ impl PartialEq for StageLoad {
         let reserved = |it: &Self| (it.base.clone(), it.unpromised);
         reserved(self) == reserved(other)
             && self.failures == other.failures
+            && self.extras == other.extras
             && self.sizes == other.sizes
             && self.sides == other.sides
     }
@@ -139,6 +154,7 @@ impl StageLoad {
         Self {
             base: Load::nothing(stage),
             failures: Vec::new(),
+            extras: Vec::new(),
             ceiling: Load::nothing(stage),
             lowered: 0,
             sizes: BTreeMap::new(),
@@ -150,14 +166,14 @@ impl StageLoad {
     /// Returns the cases that differ: nothing broken, and each failure under which
     /// more is reserved.
     pub(super) fn cases(&self) -> impl Iterator<Item = Option<FailureId>> {
-        let failures = self.failures.iter().map(|(failure, _)| Some(*failure));
+        let failures = self.failures.iter().copied().map(Some);
         std::iter::once(None).chain(failures)
     }
 
     /// Returns what is always reserved, and what comes on top under `failure`.
     pub(super) fn parts(&self, failure: Option<FailureId>) -> (&Load, Option<&Load>) {
         let at = failure.and_then(|failure| self.find(failure).ok());
-        (&self.base, at.map(|at| &self.failures[at].1))
+        (&self.base, at.map(|at| &self.extras[at]))
     }
 
     /// Returns what is always reserved, and at least what comes on top under any failure.
@@ -169,7 +185,7 @@ impl StageLoad {
     #[cfg(test)]
     pub(super) fn ceiling_holds(&self) -> bool {
         let mut raised = self.ceiling.clone();
-        for (_, load) in &self.failures {
+        for load in &self.extras {
             raised.raise_to(load);
         }
         raised == self.ceiling
@@ -198,12 +214,14 @@ impl StageLoad {
 
     /// Adds a reservation.
     pub(super) fn reserve(&mut self, reservation: &Reservation, stage: &Stage) {
-        let case = self.case_mut(reservation.failure, stage);
-        case.add(reservation);
-        if let Some(failure) = reservation.failure
-            && let Ok(at) = self.find(failure)
-        {
-            self.ceiling.raise_to(&self.failures[at].1);
+        match reservation.failure {
+            None => self.base.add(reservation),
+            Some(failure) => {
+                let at = self.case_at(failure, stage);
+                self.extras[at].add(reservation);
+                let class = reservation.class;
+                self.ceiling.raise_class_to(class, &self.extras[at]);
+            }
         }
         self.sides.add(reservation);
         if reservation.is_whole() {
@@ -217,7 +235,10 @@ impl StageLoad {
         let largest = reservation
             .is_whole()
             .then(|| self.forget_size(reservation));
-        let load = self.case_mut(reservation.failure, stage);
+        let at = reservation
+            .failure
+            .map(|failure| self.case_at(failure, stage));
+        let load = at.map_or(&mut self.base, |at| &mut self.extras[at]);
         load.subtract(reservation);
         match (load, largest) {
             (Load::Port(classes), Some(largest)) => {
@@ -225,27 +246,25 @@ impl StageLoad {
             }
             (Load::Port(_), None) | (Load::Processing(_), _) => {}
         }
-        if let Some(failure) = reservation.failure {
-            self.lower(failure, stage);
+        if let Some(at) = at {
+            self.lower(at, stage);
         }
     }
 
     /// Forgets a failure under which nothing comes on top any more, and computes the
     /// ceiling anew when as much has been taken back as there are failures: so that
     /// costs no more than what was taken back.
-    fn lower(&mut self, failure: FailureId, stage: &Stage) {
+    fn lower(&mut self, at: usize, stage: &Stage) {
         // Where only frames are more, there is something all the same.
-        if let Ok(at) = self.find(failure)
-            && self.failures[at].1.is_nothing()
-            && !self.sides.have(failure)
-        {
+        if self.extras[at].is_nothing() && !self.sides.have(self.failures[at]) {
             self.failures.remove(at);
+            self.extras.remove(at);
         }
         self.lowered += 1;
         if self.lowered > self.failures.len() {
             self.lowered = 0;
             self.ceiling = Load::nothing(stage);
-            for (_, load) in &self.failures {
+            for load in &self.extras {
                 self.ceiling.raise_to(load);
             }
         }
@@ -277,20 +296,17 @@ impl StageLoad {
         }
     }
 
-    fn case_mut(&mut self, failure: Option<FailureId>, stage: &Stage) -> &mut Load {
-        let Some(failure) = failure else {
-            return &mut self.base;
-        };
-        let at = self.find(failure).unwrap_or_else(|at| {
-            self.failures.insert(at, (failure, Load::nothing(stage)));
+    /// Returns the place of a failure; a new one if nothing came under it.
+    fn case_at(&mut self, failure: FailureId, stage: &Stage) -> usize {
+        self.find(failure).unwrap_or_else(|at| {
+            self.failures.insert(at, failure);
+            self.extras.insert(at, Load::nothing(stage));
             at
-        });
-        &mut self.failures[at].1
+        })
     }
 
     fn find(&self, failure: FailureId) -> Result<usize, usize> {
-        self.failures
-            .binary_search_by_key(&failure, |(known, _)| *known)
+        self.failures.binary_search(&failure)
     }
 
     /// Forgets one flow's largest frame and returns the largest of the others.

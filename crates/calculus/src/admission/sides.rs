@@ -27,8 +27,8 @@ use crate::bounds::processing::{FRAME, FrameBucket};
 use crate::bounds::strict_priority::CLASSES;
 use crate::min_plus::TokenBucket;
 
-/// Whose flows are summed: under which failure, from where, in which class.
-type Side = (Option<FailureId>, Origin, u8);
+/// Whose flows are summed: from where, in which class.
+type Side = (Origin, u8);
 
 /// What the flows of one side bring together, in what the stage counts in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,15 +53,15 @@ pub(super) struct Sides {
 impl Sides {
     pub(super) fn add(&mut self, reservation: &Reservation) {
         let Reservation { failure, class, .. } = *reservation;
-        let side = |arrival: &Arrival| (failure, arrival.origin, class);
+        let side = |arrival: &Arrival| (arrival.origin, class);
         match &reservation.part {
-            Part::Whole(arrival) => self.sums.add(side(arrival), arrival),
+            Part::Whole(arrival) => self.sums.add(failure, side(arrival), arrival),
             Part::Copies(copies) => copies
                 .iter()
-                .for_each(|copy| self.sums.add(side(copy), copy)),
+                .for_each(|copy| self.sums.add(failure, side(copy), copy)),
             Part::Instead { of, by } => {
-                self.replaced.add(side(of), of);
-                self.sums.add(side(by), by);
+                self.replaced.add(failure, side(of), of);
+                self.sums.add(failure, side(by), by);
             }
         }
     }
@@ -69,15 +69,15 @@ impl Sides {
     /// Takes away what `reservation` added.
     pub(super) fn subtract(&mut self, reservation: &Reservation) {
         let Reservation { failure, class, .. } = *reservation;
-        let side = |arrival: &Arrival| (failure, arrival.origin, class);
+        let side = |arrival: &Arrival| (arrival.origin, class);
         match &reservation.part {
-            Part::Whole(arrival) => self.sums.subtract(side(arrival), arrival),
+            Part::Whole(arrival) => self.sums.subtract(failure, side(arrival), arrival),
             Part::Copies(copies) => copies
                 .iter()
-                .for_each(|copy| self.sums.subtract(side(copy), copy)),
+                .for_each(|copy| self.sums.subtract(failure, side(copy), copy)),
             Part::Instead { of, by } => {
-                self.replaced.subtract(side(of), of);
-                self.sums.subtract(side(by), by);
+                self.replaced.subtract(failure, side(of), of);
+                self.sums.subtract(failure, side(by), by);
             }
         }
     }
@@ -119,40 +119,56 @@ impl Sides {
     }
 }
 
-/// Sums in the order of their sides.
+/// Sums by case and side: nothing is empty, and all is in order. A case is found without
+/// a look at the sums of others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct SumsBySide(Vec<(Side, Sums)>);
+struct SumsBySide {
+    cases: Vec<Option<FailureId>>,
+    /// Those of each case.
+    sides: Vec<Vec<(Side, Sums)>>,
+}
 
 impl SumsBySide {
-    fn add(&mut self, side: Side, arrival: &Arrival) {
-        let at = self.find(&side).unwrap_or_else(|at| {
-            self.0.insert(at, (side, Sums::default()));
+    fn add(&mut self, case: Option<FailureId>, side: Side, arrival: &Arrival) {
+        let at = self.cases.binary_search(&case).unwrap_or_else(|at| {
+            self.cases.insert(at, case);
+            self.sides.insert(at, Vec::new());
             at
         });
-        self.0[at].1.and(&Sums::of(arrival));
+        let sides = &mut self.sides[at];
+        let at = find(sides, &side).unwrap_or_else(|at| {
+            sides.insert(at, (side, Sums::default()));
+            at
+        });
+        sides[at].1.and(&Sums::of(arrival));
     }
 
-    fn subtract(&mut self, side: Side, arrival: &Arrival) {
-        let at = self.find(&side).expect("what is released was reserved");
-        let sums = &mut self.0[at].1;
+    fn subtract(&mut self, case: Option<FailureId>, side: Side, arrival: &Arrival) {
+        let was_reserved = "what is released was reserved";
+        let case = self.cases.binary_search(&case).expect(was_reserved);
+        let sides = &mut self.sides[case];
+        let at = find(sides, &side).expect(was_reserved);
+        let sums = &mut sides[at].1;
         sums.without(&Sums::of(arrival));
         if sums.arrivals == 0 {
-            self.0.remove(at);
+            sides.remove(at);
+        }
+        if sides.is_empty() {
+            self.cases.remove(case);
+            self.sides.remove(case);
         }
     }
 
-    fn find(&self, side: &Side) -> Result<usize, usize> {
-        self.0.binary_search_by_key(side, |(side, _)| *side)
-    }
-
     /// Returns what is summed under `case` alone, by origin and class.
-    fn of_case(&self, case: Option<FailureId>) -> impl Iterator<Item = ((Origin, u8), &Sums)> {
-        let from = self.0.partition_point(|((of, ..), _)| *of < case);
-        let of_case = self.0[from..].iter();
-        of_case
-            .take_while(move |((of, ..), _)| *of == case)
-            .map(|((_, origin, class), sums)| ((*origin, *class), sums))
+    fn of_case(&self, case: Option<FailureId>) -> impl Iterator<Item = (Side, &Sums)> {
+        let at = self.cases.binary_search(&case).ok();
+        let sides = at.into_iter().flat_map(|at| &self.sides[at]);
+        sides.map(|(side, sums)| (*side, sums))
     }
+}
+
+fn find(sides: &[(Side, Sums)], side: &Side) -> Result<usize, usize> {
+    sides.binary_search_by_key(side, |(side, _)| *side)
 }
 
 impl Sums {

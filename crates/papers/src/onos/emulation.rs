@@ -12,6 +12,7 @@ use std::time;
 use controller::config::{
     Config, HostParameters, Metric, PortParameters, SwitchParameters, Timers,
 };
+use controller::desired::is_guard;
 use controller::northbound::{ApplicationKind, Asker, Event, ForeignRules, Manifest, RequestId};
 use controller::place::PortId;
 use controller::store::Store;
@@ -19,7 +20,7 @@ use controller::{ConnectionId, Controller, Input, Output, Reply, Request, StoreE
 use switch::{Link, Peer, Switch};
 use units::{BitRate, DataSize, Delay, Duration, Instant};
 use wire::ethernet::MacAddress;
-use wire::openflow::{DatapathId, PortNumber};
+use wire::openflow::{Cookie, DatapathId, PortNumber};
 
 use super::stopwatch::Start;
 use super::wide_area::WideArea;
@@ -38,7 +39,8 @@ const PATIENCE: u32 = 600;
 const HEADER_LENGTH: usize = 8;
 const FLOW_MOD: u8 = 14;
 
-/// What the controller sent in answer to something, and when.
+/// What the controller sent in answer to something, and when. The FlowMods that keep
+/// others from the ways of flows do not count: they follow when the flows have theirs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sent {
     /// The time to the first FlowMod.
@@ -46,9 +48,26 @@ pub struct Sent {
     pub last: Option<time::Duration>,
     /// The time until nothing was left to do.
     pub done: time::Duration,
-    /// What of the time to the last FlowMod this thread had a processor.
+    /// What of that this thread had a processor.
+    processor: time::Duration,
+    /// The same of the time to the last FlowMod.
     pub last_processor: time::Duration,
     pub flow_mods: u64,
+}
+
+impl Sent {
+    /// Appends what was sent next.
+    fn go_on(&mut self, next: Self) {
+        let first = next.first.map(|first| self.done + first);
+        self.first = self.first.or(first);
+        if let Some(last) = next.last {
+            self.last = Some(self.done + last);
+            self.last_processor = self.processor + next.last_processor;
+        }
+        self.done += next.done;
+        self.processor += next.processor;
+        self.flow_mods += next.flow_mods;
+    }
 }
 
 pub struct Emulation<S> {
@@ -175,8 +194,20 @@ impl<S: Store> Emulation<S> {
             }
         }
         sent.done = start.elapsed();
+        sent.processor = start.processor();
         self.spent[0] += sent.done;
-        self.spent[1] += start.processor();
+        self.spent[1] += sent.processor;
+        sent
+    }
+
+    /// Hands the controller an input, and calls it again as long as it asks for that at
+    /// once; times what it sends.
+    pub fn timed_to_the_end(&mut self, input: Input<'_>) -> Sent {
+        let mut sent = self.timed(input);
+        while self.held.is_none() && self.controller.deadline() <= self.now {
+            let next = self.timed(Input::Timeout);
+            sent.go_on(next);
+        }
         sent
     }
 
@@ -246,7 +277,7 @@ impl<S: Store> Emulation<S> {
     pub fn request(&mut self, request: Request) -> Sent {
         self.requests += 1;
         let id = RequestId(self.requests);
-        self.timed(Input::Request {
+        self.timed_to_the_end(Input::Request {
             id,
             by: Asker::Operator,
             request,
@@ -372,13 +403,15 @@ impl<S: Store> Emulation<S> {
     }
 }
 
-/// Returns how many of some whole messages are FlowMods.
+/// Returns how many of some whole messages are FlowMods that lead a flow.
 fn count_flow_mods(bytes: &[u8]) -> u64 {
     let mut rest = bytes;
     let mut flow_mods = 0;
     while let [_, kind, high, low, ..] = rest {
         let length = usize::from(u16::from_be_bytes([*high, *low]));
-        flow_mods += u64::from(*kind == FLOW_MOD);
+        let cookie = rest[HEADER_LENGTH.min(rest.len())..].first_chunk::<8>();
+        let leads = cookie.is_some_and(|cookie| !is_guard(Cookie(u64::from_be_bytes(*cookie))));
+        flow_mods += u64::from(*kind == FLOW_MOD && leads);
         rest = rest.get(length.max(HEADER_LENGTH)..).unwrap_or_default();
     }
     flow_mods

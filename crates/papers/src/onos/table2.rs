@@ -133,7 +133,9 @@ impl<'m> Trial<'m> {
         let mut sent: Option<Sent> = None;
         while let Some((connection, bytes)) = self.emulation.next_for_controller() {
             let bytes = &bytes[..];
-            let one = self.emulation.timed(Input::Received { connection, bytes });
+            let one = self
+                .emulation
+                .timed_to_the_end(Input::Received { connection, bytes });
             sent = sent.or(Some(one).filter(|one| one.flow_mods > 0));
         }
         self.stillness.look();
