@@ -19,12 +19,13 @@ mod states;
 use std::ops::RangeInclusive;
 
 use controller::northbound::{Event, Travels};
+use sim::Engine;
 use sim::parts::Fault;
 use sim::servers::random::Random;
 use units::Duration;
 
 use blueprint::{BEST_EFFORT, Blueprint, INTERRUPTION, datapath};
-use run::{Flow, Outcome, run};
+use run::{Flow, Outcome, run, run_by};
 
 /// How many networks are drawn.
 const RUNS: u64 = 200;
@@ -60,6 +61,27 @@ fn promises_hold_whichever_link_is_cut_whenever() {
         assert_eq!(traveller, None, "every flow is back on its own way");
     }
     assert!(admitted > 0, "everything was refused");
+}
+
+/// What the kernel walks on real wires does what the tables do.
+#[test]
+fn the_compiled_form_of_the_tables_gives_the_same_run_as_the_tables() {
+    let engines = [Engine::Tables, Engine::Compiled { entries: 1_024 }];
+    for seed in 0..20 {
+        let runs = engines.map(|engine| {
+            let cut = (Duration::from_ms(30), Fault::Cut { link: 0 });
+            let outcome = run_by(
+                engine,
+                &Blueprint::draw(seed),
+                &[cut],
+                Duration::from_ms(200),
+            );
+            let records: Vec<_> = outcome.flows.into_iter().map(|flow| flow.record).collect();
+            format!("{records:?} {:?} {:?}", outcome.notices, outcome.counts)
+        });
+
+        assert_eq!(runs[0], runs[1], "seed {seed}");
+    }
 }
 
 #[test]

@@ -10,9 +10,9 @@ use measure::load::{HostLoad, Load, QueuedSource};
 use measure::recorder::{FlowRecord, Settings};
 use measure::traffic::{Addresses, Goose, SampledValues, Source, Udp, goose, sampled_values, udp};
 use measure::{Contract, FlowPlan, Promise, ReceiverIndex, Recorder};
-use sim::World;
 use sim::parts::{Fault, FaultAt};
 use sim::world::Counts;
+use sim::{Engine, World};
 use units::{BitRate, Duration, Instant};
 use wire::ethernet::wire_size;
 
@@ -57,7 +57,17 @@ impl Outcome {
 
 /// Runs the network for `duration`, with faults at times after traffic begins.
 pub fn run(blueprint: &Blueprint, faults: &[(Duration, Fault)], duration: Duration) -> Outcome {
-    let mut world = World::new(blueprint.parts());
+    run_by(Engine::Tables, blueprint, faults, duration)
+}
+
+/// Does the same with frames that are looked up by an engine.
+pub fn run_by(
+    engine: Engine,
+    blueprint: &Blueprint,
+    faults: &[(Duration, Fault)],
+    duration: Duration,
+) -> Outcome {
+    let mut world = World::with_engine(blueprint.parts(), engine);
     discover(blueprint, &mut world);
     let admitted = admit(blueprint, &mut world);
     observe(blueprint, world, admitted, (faults, &[]), duration)
