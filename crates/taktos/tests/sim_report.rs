@@ -33,10 +33,7 @@ fn the_compiled_form_of_the_tables_gives_the_same_report_as_the_tables() {
         .map(|engine| carry_out_by(engine, &scenario, Spare::default()));
 
     assert_eq!(tables.verdict(), RunVerdict::Held);
-    assert_eq!(
-        tables.to_json(Extent::All),
-        compiled.to_json(Extent::All)
-    );
+    assert_eq!(tables.to_json(Extent::All), compiled.to_json(Extent::All));
 }
 
 /// The same with levels: signals, monitors and shadow entries.
@@ -47,10 +44,7 @@ fn the_compiled_form_changes_levels_as_the_tables_do() {
     let [tables, compiled] = [SimEngine::Tables, SimEngine::Compiled]
         .map(|engine| carry_out_by(engine, &scenario, Spare::default()));
 
-    assert_eq!(
-        tables.to_json(Extent::All),
-        compiled.to_json(Extent::All)
-    );
+    assert_eq!(tables.to_json(Extent::All), compiled.to_json(Extent::All));
 }
 
 #[test]
