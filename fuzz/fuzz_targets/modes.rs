@@ -7,7 +7,7 @@ use wire::mode_signal::{Kind, Level, Mode, ModeSignal};
 use wire::openflow::oxm::Masked;
 use wire::openflow::taktos::{
     LevelSet, ModeCommand, ModeConfig, ModeFlags, ModeKey, ModeMessage, ModeSet, MonitorCommand,
-    MonitorContract, MonitorId, MonitorMod, QueuedFates, ShadowMod, Trunk,
+    MonitorContract, MonitorId, MonitorMod, QueuedFrameActions, ShadowMod, Trunk,
 };
 use wire::openflow::{
     Action, Actions, DatapathId, Fields, FlowMod, FlowModCommand, Instruction, Instructions,
@@ -115,10 +115,10 @@ fn entry(script: &mut Script<'_>, shadow: Option<LevelSet>) -> Option<Vec<u8>> {
     for byte in &mut fates {
         *byte = script.byte()? & 0x88 | script.byte()? & 0x77;
     }
-    let fates = QueuedFates::from_number(u32::from_be_bytes(fates)).unwrap_or(QueuedFates::STAY);
+    let fates = QueuedFrameActions::from_number(u32::from_be_bytes(fates)).unwrap_or(QueuedFrameActions::STAY);
     let actions = [
         Action::FlowMonitor(number(script)?),
-        Action::QueuedFate(fates),
+        Action::QueuedFrame(fates),
         Action::output(PortNumber(2)),
     ];
     let arrange = [Action::ModeArrange];

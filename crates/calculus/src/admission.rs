@@ -67,7 +67,7 @@ pub use request::{
     Hop, MAX_ALTERNATIVES, MAX_BURST, MAX_DELAY, MAX_HOPS, MAX_RATE, MIN_FRAME, Malformed,
     Redundant, Request, Tree,
 };
-pub use stage::{FailureId, Room, Stage, StageId, Unpromised};
+pub use stage::{BestEffort, FailureId, Room, Stage, StageId};
 
 pub use crate::bounds::processing::FrameBucket;
 pub use crate::bounds::strict_priority::CLASSES;

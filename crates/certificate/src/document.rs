@@ -119,13 +119,13 @@ pub struct Host {
     /// Its name.
     pub name: String,
     /// What it may send without a promise, if anything.
-    pub unpromised: Option<Unpromised>,
+    pub unpromised: Option<BestEffort>,
 }
 
 /// In any interval of length `t`, at most a frame of the largest and `rate * t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Unpromised {
+pub struct BestEffort {
     /// The rate.
     pub rate_bps: u64,
     /// The largest frame, as on the wire.

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::document::{Figures, Link, Network, Unpromised};
+use crate::document::{BestEffort, Figures, Link, Network};
 use crate::reason::Reason;
 
 /// The most switches, hosts and links of a network, each.
@@ -302,8 +302,8 @@ fn profiles(network: &Network) -> Result<BTreeMap<&str, Figures>, (String, Reaso
     Ok(profiles)
 }
 
-fn check_unpromised(unpromised: Unpromised) -> Result<(), Reason> {
-    let Unpromised {
+fn check_unpromised(unpromised: BestEffort) -> Result<(), Reason> {
+    let BestEffort {
         rate_bps,
         largest_frame_bit,
         smallest_frame_bit,

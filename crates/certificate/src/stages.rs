@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::document::{Level, Unpromised};
+use crate::document::{BestEffort, Level};
 use crate::map::{LONGEST_PS, Map, Node, Place};
 use crate::reason::Reason;
 
@@ -140,11 +140,11 @@ pub fn unpromised(map: &Map<'_>, switch: usize) -> Vec<Bucket> {
         let rate = network.links[*link].rate_bps;
         let far = map.ends(*link).map(|ends| ends[1 - end]);
         let sends = match far {
-            Some(Node::Host(host)) => network.hosts[host].unpromised.map(|own| Unpromised {
+            Some(Node::Host(host)) => network.hosts[host].unpromised.map(|own| BestEffort {
                 rate_bps: own.rate_bps.min(rate),
                 ..own
             }),
-            Some(Node::Switch(_)) | None => any.map(|any| Unpromised {
+            Some(Node::Switch(_)) | None => any.map(|any| BestEffort {
                 rate_bps: rate,
                 ..any
             }),
@@ -162,10 +162,10 @@ pub fn unpromised(map: &Map<'_>, switch: usize) -> Vec<Bucket> {
 }
 
 /// Returns the extremes of what any host may send without a promise.
-fn anybody(map: &Map<'_>) -> Option<Unpromised> {
+fn anybody(map: &Map<'_>) -> Option<BestEffort> {
     let hosts = map.network().hosts.iter();
     let sends = hosts.filter_map(|host| host.unpromised);
-    sends.reduce(|one, other| Unpromised {
+    sends.reduce(|one, other| BestEffort {
         rate_bps: one.rate_bps.max(other.rate_bps),
         largest_frame_bit: one.largest_frame_bit.max(other.largest_frame_bit),
         smallest_frame_bit: one.smallest_frame_bit.min(other.smallest_frame_bit),

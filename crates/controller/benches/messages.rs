@@ -7,7 +7,7 @@
 //! reply. Items are messages taken; what is answered is not counted again.
 
 use controller::northbound::ApplicationKind;
-use controller::punts::PUNT_WINDOW;
+use controller::packet_in_classes::PUNT_WINDOW;
 use controller::{Config, ConnectionId, Controller, Input, Output};
 use divan::counter::ItemsCount;
 use divan::{AllocProfiler, Bencher, black_box};

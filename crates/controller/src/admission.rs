@@ -11,7 +11,7 @@
 //! how late a change of level may make it is part of its promise (`modal`).
 //!
 //! The work of the network that no flow accounts for is part of every bound, see
-//! [`unpromised`](crate::unpromised).
+//! [`unpromised`](crate::best_effort).
 
 mod modal;
 mod reserved_queues;
@@ -24,11 +24,11 @@ use units::Delay;
 use wire::mode_signal::Level;
 use wire::openflow::DatapathId;
 
+use crate::best_effort::{WithoutPromise, probe_class};
 use crate::config::{Config, PortParameters, ProcessingParameters, SwitchParameters};
 use crate::northbound::{Requirement, Traffic};
 use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
-use crate::unpromised::{WithoutPromise, probe_class};
 use crate::ways::{StagesAfter, Ways};
 use modal::Modal;
 

@@ -142,13 +142,13 @@ pub struct HostParameters {
     /// Whether no frame from elsewhere moves it from that port.
     pub is_fixed: bool,
     /// What it may send without a promise; nothing if absent.
-    pub unpromised: Option<UnpromisedTraffic>,
+    pub unpromised: Option<BestEffortTraffic>,
 }
 
 /// What a host may send without a promise: in every window of length `t`, at
 /// most `rate * t` and one frame. The switches have to work on it all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnpromisedTraffic {
+pub struct BestEffortTraffic {
     /// The highest rate, as on the wire.
     pub rate: BitRate,
     /// Its largest frame, as on the wire.

@@ -42,7 +42,6 @@ mod mastery;
 mod memory;
 mod mobility;
 mod modes;
-mod moves;
 mod names;
 mod naming;
 mod paths;
@@ -55,6 +54,7 @@ mod repairs;
 mod requests;
 mod settings;
 mod southbound;
+mod staged_updates;
 mod timers;
 mod together;
 mod translation;
@@ -71,7 +71,7 @@ use crate::admission::Reservations;
 use crate::applications::Applications;
 use crate::config::{Config, Metric, Timers};
 use crate::confirmation::Confirmations;
-use crate::desired::{Desired, Subject};
+use crate::desired::{Desired, EntryOwner};
 use crate::discovery::Prober;
 use crate::echoes::Echoes;
 use crate::flows::Flows;
@@ -85,9 +85,9 @@ use crate::mastery::Claim;
 use crate::northbound::Counters;
 use crate::northbound::{Asker, FlowId, Request, RequestId};
 use crate::outbox::{Outbox, Output};
+use crate::packet_in_classes::{Budgets, PacketInClasses};
 use crate::path::Atlas;
 use crate::place::LinkEnds;
-use crate::punts::{Budgets, Punts};
 use crate::routes::Flood;
 use crate::session::{ConnectionId, Sessions, Slot};
 use crate::store::StoreEvent;
@@ -101,13 +101,13 @@ use leaving::Leaving;
 use links::{Operation, Restoring};
 use memory::Memory;
 use modes::ModeDesk;
-use moves::{Moves, Unasked};
 use naming::HostDesk;
 use promises::Judging;
 use reconciliation::Reconciliation;
 use refusals::Refusals;
 use requests::Desk;
 use settings::SettingsDesk;
+use staged_updates::{StagedUpdates, Unasked};
 use timers::Schedule;
 
 /// What the controller may be told.
@@ -194,7 +194,7 @@ pub struct Controller {
     /// What the store knows of the network.
     inventory: Inventory,
     confirmations: Confirmations<Operation>,
-    moves: Moves,
+    moves: StagedUpdates,
     unasked: Unasked,
     refusals: Refusals,
     reconciliation: Reconciliation,
@@ -206,7 +206,7 @@ pub struct Controller {
     /// yet.
     unrecorded: BTreeSet<FlowId>,
     /// Those whose entries are to be looked at, as a switch was given what it lacked.
-    unsettled: BTreeSet<Subject>,
+    unsettled: BTreeSet<EntryOwner>,
     /// The links that went down and did not come back.
     broken: BTreeSet<LinkEnds>,
     /// The links that flows from the store rely on and that are not confirmed
@@ -216,7 +216,7 @@ pub struct Controller {
     /// What a switch of version 1.0 has said, in words of 1.3; kept for its memory.
     heard: Vec<u8>,
     /// The frames of switches whose connections are gone.
-    punts: Punts,
+    punts: PacketInClasses,
     /// What is taken of the frames that switches hand over.
     budgets: Budgets,
 }
@@ -276,7 +276,7 @@ impl Controller {
             settled_at: now,
             inventory: Inventory::default(),
             confirmations: Confirmations::default(),
-            moves: Moves::default(),
+            moves: StagedUpdates::default(),
             unasked: Unasked::default(),
             refusals: Refusals::default(),
             reconciliation: Reconciliation::new(config.foreign_rules),
@@ -288,7 +288,7 @@ impl Controller {
             expected: BTreeMap::new(),
             counters: Counters::default(),
             heard: Vec::new(),
-            punts: Punts::new(now),
+            punts: PacketInClasses::new(now),
             budgets: Budgets::LEARNING,
         };
         controller.follow_applications();

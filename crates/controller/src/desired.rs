@@ -1,13 +1,13 @@
 //! Which entries every switch should have: the desired state of all tables.
 //!
 //! Whoever wants entries (a flow, an intent, an application) names himself as
-//! their [`Subject`] and says which ones he wants, all at once; the difference to
+//! their [`EntryOwner`] and says which ones he wants, all at once; the difference to
 //! what he wanted before is what has to be sent. What is wanted is kept per
 //! switch in the one form in which a switch's report can be compared with it
 //! ([`Form`]).
 //!
 //! Two subjects may want the same entry, that is, the same frames treated with
-//! the same priority. Then the stronger one has it, in the order of [`Subject`],
+//! the same priority. Then the stronger one has it, in the order of [`EntryOwner`],
 //! and of equals the first; the other one gets it when that one lets go.
 //!
 //! Changes that are sent to a switch are numbered. A barrier covers all up to the number
@@ -15,8 +15,8 @@
 //! their numbers and without a search: but for what was refused or written over, or was
 //! under way when the connection was lost.
 
+mod entry_owner;
 mod form;
-mod subject;
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -27,11 +27,11 @@ use wire::openflow::{Action, Cookie, DatapathId, ErrorKind, FlowModFlags, MatchF
 
 use crate::slab::Slab;
 
-pub use form::{Form, RulePlace, Stencil};
-pub use subject::{
-    COOKIE_MASK_OURS, COOKIE_MASK_SLICE, COOKIE_OURS, Subject, cookie, flow_of, is_derived,
+pub use entry_owner::{
+    COOKIE_MASK_OURS, COOKIE_MASK_SLICE, COOKIE_OURS, EntryOwner, cookie, flow_of, is_derived,
     is_guard, slice_cookie, slice_of,
 };
+pub use form::{Form, RulePlace, Stencil};
 
 /// The most entries that are wanted at a time, on all switches together.
 pub const MAX_RULES: usize = 1 << 22;
@@ -79,7 +79,7 @@ pub enum Standing {
 /// An entry that a switch should have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    pub subject: Subject,
+    pub subject: EntryOwner,
     pub cookie: Cookie,
     pub form: Form,
     /// Whether the switch has it.
@@ -105,10 +105,10 @@ impl Rule {
 }
 
 /// Which entry of which switch.
-pub type Spot = (DatapathId, RulePlace);
+pub type RuleKey = (DatapathId, RulePlace);
 
 /// The entries that a subject has or is to have.
-pub type Content = BTreeMap<Spot, Form>;
+pub type Content = BTreeMap<RuleKey, Form>;
 
 /// What has to be sent to a switch for a change of what it should have.
 #[derive(Debug, PartialEq, Eq)]
@@ -123,8 +123,8 @@ pub enum Order<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contest {
     pub datapath: DatapathId,
-    pub loser: Subject,
-    pub holder: Subject,
+    pub loser: EntryOwner,
+    pub holder: EntryOwner,
 }
 
 /// How far a switch is.
@@ -149,7 +149,7 @@ enum Sent {
     /// By its number among the rules of the switch.
     Entry(u32, RulePlace),
     /// Something that this subject does without.
-    Loss(Subject),
+    Loss(EntryOwner),
 }
 
 /// What one switch should have.
@@ -203,8 +203,8 @@ impl Table {
 /// What a subject wants, and how many of it are how far.
 #[derive(Debug)]
 struct Owned {
-    subject: Subject,
-    spots: BTreeSet<Spot>,
+    subject: EntryOwner,
+    spots: BTreeSet<RuleKey>,
     /// Those that were sent and not confirmed.
     sent: usize,
     /// Those that were refused, or that another subject has.
@@ -256,9 +256,9 @@ pub struct Desired {
     /// How many of the tables are not synchronised.
     away: usize,
     owned: Slab<Owned>,
-    by_subject: BTreeMap<Subject, u32>,
+    by_subject: BTreeMap<EntryOwner, u32>,
     /// Those who want an entry that another one has, the first one first.
-    waiting: BTreeMap<Spot, Vec<Rule>>,
+    waiting: BTreeMap<RuleKey, Vec<Rule>>,
     count: usize,
 }
 
@@ -271,7 +271,7 @@ impl Desired {
         self.tables.get_mut(*self.by_datapath.get(&datapath)?)
     }
 
-    fn owned(&self, subject: Subject) -> Option<&Owned> {
+    fn owned(&self, subject: EntryOwner) -> Option<&Owned> {
         self.owned.get(*self.by_subject.get(&subject)?)
     }
 
@@ -308,20 +308,20 @@ impl Desired {
     }
 
     /// Returns which entries a subject wants.
-    pub fn of_subject(&self, subject: Subject) -> impl Iterator<Item = Spot> + '_ {
+    pub fn of_subject(&self, subject: EntryOwner) -> impl Iterator<Item = RuleKey> + '_ {
         let owned = self.owned(subject).into_iter();
         owned.flat_map(|owned| &owned.spots).copied()
     }
 
     /// Returns whether a subject wants any entry.
     #[must_use]
-    pub fn is_owner(&self, subject: Subject) -> bool {
+    pub fn is_owner(&self, subject: EntryOwner) -> bool {
         self.by_subject.contains_key(&subject)
     }
 
     /// Returns how far all entries of a subject are.
     #[must_use]
-    pub fn progress(&self, subject: Subject) -> Progress {
+    pub fn progress(&self, subject: EntryOwner) -> Progress {
         match self.owned(subject) {
             Some(owned) => owned.progress(self.away),
             None if self.away == 0 => Progress::Confirmed,
@@ -343,7 +343,7 @@ impl Desired {
 
     /// Notes that a switch is away: nobody will confirm what was under way to it. Returns
     /// whose that was.
-    pub fn disconnect(&mut self, datapath: DatapathId) -> BTreeSet<Subject> {
+    pub fn disconnect(&mut self, datapath: DatapathId) -> BTreeSet<EntryOwner> {
         let mut lost = BTreeSet::new();
         let Some(at) = self.by_datapath.get(&datapath).copied() else {
             return lost;
@@ -401,8 +401,8 @@ impl Desired {
 
     /// Returns the entries that a subject wants, whether it has them or another.
     #[must_use]
-    pub fn content(&self, subject: Subject) -> Content {
-        let form = |spot: Spot| {
+    pub fn content(&self, subject: EntryOwner) -> Content {
+        let form = |spot: RuleKey| {
             let present = self.get(spot.0, spot.1);
             let own = present.filter(|rule| rule.subject == subject).or_else(|| {
                 let mut waiting = self.waiting.get(&spot)?.iter();
@@ -417,7 +417,7 @@ impl Desired {
     #[must_use]
     pub fn by_cookie(&self, datapath: DatapathId, cookie: Cookie) -> Option<(RulePlace, &Rule)> {
         let is_it = |(_, rule): &(RulePlace, &Rule)| rule.cookie == cookie;
-        let Some(subject) = Subject::of_cookie(cookie) else {
+        let Some(subject) = EntryOwner::of_cookie(cookie) else {
             let slice = RulePlace::slice_range(slice_of(cookie));
             return self.range(datapath, slice).find(is_it);
         };
@@ -438,22 +438,22 @@ impl Desired {
     /// as sent if the switch is there; and who loses one by it.
     pub fn put(
         &mut self,
-        subject: Subject,
-        spot: Spot,
+        subject: EntryOwner,
+        spot: RuleKey,
         form: Form,
     ) -> (Order<'_>, Option<Contest>) {
         self.put_new(subject, spot, form, true)
     }
 
     /// Lets a subject want an entry that it was given already.
-    pub fn record(&mut self, subject: Subject, spot: Spot, form: Form) {
+    pub fn record(&mut self, subject: EntryOwner, spot: RuleKey, form: Form) {
         self.put_new(subject, spot, form, false);
     }
 
     fn put_new(
         &mut self,
-        subject: Subject,
-        spot: Spot,
+        subject: EntryOwner,
+        spot: RuleKey,
         form: Form,
         is_sent: bool,
     ) -> (Order<'_>, Option<Contest>) {
@@ -472,9 +472,9 @@ impl Desired {
     /// each, and who loses one by it.
     pub fn put_all(
         &mut self,
-        subject: Subject,
-        entries: impl IntoIterator<Item = (Spot, Form)>,
-        mut send: impl FnMut(Spot, Order<'_>, Option<Contest>),
+        subject: EntryOwner,
+        entries: impl IntoIterator<Item = (RuleKey, Form)>,
+        mut send: impl FnMut(RuleKey, Order<'_>, Option<Contest>),
     ) {
         for (spot, form) in entries {
             let (order, contest) = self.put(subject, spot, form);
@@ -485,12 +485,19 @@ impl Desired {
     /// Enters what a subject wants, which is counted as sent if it is new.
     fn enter(
         &mut self,
-        (owner, subject): (u32, Subject),
-        (at, spot): (u32, Spot),
+        (owner, subject): (u32, EntryOwner),
+        (at, spot): (u32, RuleKey),
         form: Form,
         is_sent: bool,
     ) -> (Order<'_>, Option<Contest>) {
         let (datapath, place) = spot;
+        let contest = |loser, holder| {
+            Some(Contest {
+                datapath,
+                loser,
+                holder,
+            })
+        };
         let Some(table) = self.tables.get_mut(at) else {
             return (Order::Nothing, None);
         };
@@ -529,38 +536,21 @@ impl Desired {
         if subject.rank() >= holder.rank() {
             waiting.push(rule);
             if !was_waiting {
-                shift(
-                    &mut self.owned,
-                    owner,
-                    Fate::Had(Standing::Sent),
-                    Fate::Lost,
-                );
+                let sent = Fate::Had(Standing::Sent);
+                shift(&mut self.owned, owner, sent, Fate::Lost);
             }
-            let loser = subject;
-            return (
-                Order::Nothing,
-                Some(Contest {
-                    datapath,
-                    loser,
-                    holder,
-                }),
-            );
+            return (Order::Nothing, contest(subject, holder));
         }
         shift(&mut self.owned, present.owner, held, Fate::Lost);
         std::mem::swap(present, &mut rule);
         waiting.push(rule);
-        let (loser, holder) = (holder, subject);
-        let contest = Contest {
-            datapath,
-            loser,
-            holder,
-        };
-        (table.order(number, place, is_sent), Some(contest))
+        let order = table.order(number, place, is_sent);
+        (order, contest(holder, subject))
     }
 
     /// Lets a subject want an entry no longer. Returns what has to be sent for
     /// it: another one may have waited for its place.
-    pub fn take(&mut self, subject: Subject, spot: Spot) -> Order<'_> {
+    pub fn take(&mut self, subject: EntryOwner, spot: RuleKey) -> Order<'_> {
         if !self.disown(subject, spot) {
             return Order::Nothing;
         }
@@ -600,7 +590,7 @@ impl Desired {
 
     /// Notes that a switch has refused an entry, or that it has lost one: no message that
     /// was sent before brings it.
-    pub fn set_standing(&mut self, (datapath, place): Spot, standing: Standing) {
+    pub fn set_standing(&mut self, (datapath, place): RuleKey, standing: Standing) {
         let Some((rule, owned)) = self.rule_mut(datapath, place) else {
             return;
         };
@@ -611,7 +601,7 @@ impl Desired {
     }
 
     /// Lets an entry be sent once more. Returns it.
-    pub fn send_again(&mut self, spot: Spot) -> Order<'_> {
+    pub fn send_again(&mut self, spot: RuleKey) -> Order<'_> {
         self.set_standing(spot, Standing::Sent);
         let (datapath, place) = spot;
         match self.table_mut(datapath) {
@@ -626,7 +616,7 @@ impl Desired {
     /// Notes that a switch has an entry that was sent, and returns whether that is
     /// new. One that is away may have lost it, and what is under way is confirmed by a
     /// barrier of its own.
-    pub fn confirm(&mut self, (datapath, place): Spot) -> bool {
+    pub fn confirm(&mut self, (datapath, place): RuleKey) -> bool {
         if !self.is_synchronised(datapath) {
             return false;
         }
@@ -659,7 +649,7 @@ impl Desired {
         datapath: DatapathId,
         message: u64,
         is_all: bool,
-        mut answered: impl FnMut(Subject, Option<RulePlace>),
+        mut answered: impl FnMut(EntryOwner, Option<RulePlace>),
     ) -> bool {
         let at = self.by_datapath.get(&datapath);
         let Some(table) = at.and_then(|at| self.tables.get_mut(*at)) else {
@@ -712,7 +702,7 @@ impl Desired {
     }
 
     /// Counts an entry no longer that a subject wanted; returns whether it did.
-    fn disown(&mut self, subject: Subject, spot: Spot) -> bool {
+    fn disown(&mut self, subject: EntryOwner, spot: RuleKey) -> bool {
         let present = self.get(spot.0, spot.1);
         let own = present.filter(|rule| rule.subject == subject);
         let fate = own.map_or(Fate::Lost, |rule| Fate::Had(rule.standing));
@@ -736,7 +726,7 @@ impl Desired {
     }
 
     /// Returns the number of a subject's account; a new one if it had none.
-    fn owner_at(&mut self, subject: Subject) -> u32 {
+    fn owner_at(&mut self, subject: EntryOwner) -> u32 {
         let owned = &mut self.owned;
         let open = || {
             owned.insert(Owned {
@@ -769,7 +759,7 @@ impl Desired {
         Some((rule, &mut self.owned))
     }
 
-    fn forget_waiting(&mut self, subject: Subject, spot: Spot) {
+    fn forget_waiting(&mut self, subject: EntryOwner, spot: RuleKey) {
         if let Some(waiting) = self.waiting.get_mut(&spot) {
             waiting.retain(|rule| rule.subject != subject);
             if waiting.is_empty() {
@@ -793,7 +783,7 @@ fn shift(owned: &mut Slab<Owned>, owner: u32, before: Fate, after: Fate) {
 
 /// Takes the strongest, and of equals the first, of those that wait for an
 /// entry. Whatever it was before, it is sent anew.
-fn take_strongest(waiting: &mut BTreeMap<Spot, Vec<Rule>>, spot: Spot) -> Option<Rule> {
+fn take_strongest(waiting: &mut BTreeMap<RuleKey, Vec<Rule>>, spot: RuleKey) -> Option<Rule> {
     let rules = waiting.get_mut(&spot)?;
     let place = (0..rules.len()).min_by_key(|place| rules[*place].subject.rank())?;
     let rule = rules.remove(place);
@@ -816,7 +806,10 @@ pub enum Outcome {
     /// A switch is not connected; it gets its entries when it is.
     Away { datapath: DatapathId },
     /// Somebody else has an entry for the same frames with the same priority.
-    Contested { datapath: DatapathId, with: Subject },
+    Contested {
+        datapath: DatapathId,
+        with: EntryOwner,
+    },
     /// There would be more than [`MAX_RULES`]; the subject has what it had.
     TooMany,
 }

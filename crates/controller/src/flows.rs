@@ -9,7 +9,7 @@ use std::ops::Bound;
 use wire::openflow::{DatapathId, PortNumber};
 
 use crate::admission::ReservationId;
-use crate::desired::{Content, Form, Spot};
+use crate::desired::{Content, Form, RuleKey};
 use crate::northbound::{FlowId, Promise, Travels};
 use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
@@ -165,7 +165,7 @@ impl Flow {
     /// nowhere. So what the next switch takes for one of them came in at the port of the
     /// source, whatever else is programmed. Best effort has none.
     #[must_use]
-    pub fn guards(&self) -> Vec<(Spot, Form)> {
+    pub fn guards(&self) -> Vec<(RuleKey, Form)> {
         if self.admission.guarantee.is_none() || self.standing != Standing::Admitted {
             return Vec::new();
         }

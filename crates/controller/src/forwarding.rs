@@ -33,9 +33,9 @@ use wire::openflow::{
 };
 
 use crate::mac_table::{AtSwitch, Learned, MacTable, Station};
+use crate::packet_in_classes::PUNT_WINDOW;
 use crate::place::{LinkEnds, PortId};
 use crate::priority;
-use crate::punts::PUNT_WINDOW;
 use crate::session::ConnectionId;
 use crate::view::{Carrier, SwitchId, View};
 

@@ -20,9 +20,9 @@
 //! | [`discovery`], [`hosts`] | how does it become known? |
 //! | [`link_trust`] | which links are believed? |
 //! | [`echoes`] | does a switch forward that cannot be heard? |
-//! | [`punts`] | which frames are taken from switches? |
+//! | [`packet_in_classes`] | which frames are taken from switches? |
 //! | [`path`], [`ways`] | which way should a flow take? |
-//! | [`admission`], [`unpromised`], [`refusal`] | can its promise be kept there? |
+//! | [`admission`], [`best_effort`], [`refusal`] | can its promise be kept there? |
 //! | [`budgets`] | how much delay may each hop add? |
 //! | [`flows`], [`rules`] | which entries does it have? |
 //! | [`desired`], [`audit`] | which entries should each switch have, and has it? |
@@ -45,6 +45,7 @@
 pub mod admission;
 pub mod applications;
 pub mod audit;
+pub mod best_effort;
 pub mod budgets;
 pub mod config;
 pub mod confirmation;
@@ -63,9 +64,9 @@ pub mod mastery;
 pub mod modes;
 pub mod northbound;
 pub mod outbox;
+pub mod packet_in_classes;
 pub mod path;
 pub mod priority;
-pub mod punts;
 pub mod record;
 pub mod refusal;
 pub mod routes;
@@ -76,7 +77,6 @@ mod slab;
 pub mod store;
 pub mod telemetry;
 pub mod transition;
-pub mod unpromised;
 mod version10;
 pub mod view;
 pub mod ways;

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 
 use units::{Delay, Duration};
 use wire::mode_signal::{LEVELS, Level};
-use wire::openflow::taktos::{Fate, QueuedFates};
+use wire::openflow::taktos::{QueuedFrameAction, QueuedFrameActions};
 
 use crate::northbound::{Requirement, Traffic};
 
@@ -207,17 +207,17 @@ impl Modes {
     /// dropped where the flow is, stays where nothing changes, and moves where the flow
     /// travels in another queue. Frames that arrived at `arrived` are meant.
     #[must_use]
-    pub fn fates(&self, requirement: &Requirement, arrived: Level) -> QueuedFates {
+    pub fn fates(&self, requirement: &Requirement, arrived: Level) -> QueuedFrameActions {
         let present = self.service(requirement, arrived);
-        self.all().fold(QueuedFates::STAY, |fates, level| {
+        self.all().fold(QueuedFrameActions::STAY, |fates, level| {
             let fate = match (self.service(requirement, level), present) {
-                (Service::Dropped, _) => Fate::Drop,
+                (Service::Dropped, _) => QueuedFrameAction::Drop,
                 (Service::Served { class, .. }, Service::Served { class: now, .. })
                     if class != now =>
                 {
-                    Fate::Move(class)
+                    QueuedFrameAction::Move(class)
                 }
-                (Service::Served { .. }, _) => Fate::Stay,
+                (Service::Served { .. }, _) => QueuedFrameAction::Stay,
             };
             fates.with(level, fate)
         })

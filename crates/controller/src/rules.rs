@@ -13,7 +13,9 @@ use wire::openflow::{
     Action, Cookie, DatapathId, FlowMod, MatchField, PortNumber, QueueId, TableId, TransactionId,
 };
 
-use crate::desired::{Content, FLAGS, Form, PlacedRule, RulePlace, Spot, Stencil, Subject, cookie};
+use crate::desired::{
+    Content, EntryOwner, FLAGS, Form, PlacedRule, RuleKey, RulePlace, Stencil, cookie,
+};
 use crate::discovery;
 use crate::flows::{Entries, Entry};
 use crate::northbound::{FlowId, FlowMatch, Requirement, TransportProtocol};
@@ -115,7 +117,7 @@ impl FlowRule {
         &'a self,
         tree: &'a Tree,
         class: u8,
-    ) -> impl Iterator<Item = (Spot, Form)> + 'a {
+    ) -> impl Iterator<Item = (RuleKey, Form)> + 'a {
         tree.branches.iter().map(move |branch| {
             let actions = Actions::of(class, &branch.outputs);
             let form = self.stencil.form(branch.input, actions.get());
@@ -126,7 +128,7 @@ impl FlowRule {
     /// Appends a FlowMod that adds the entry of a branch of a tree that is travelled
     /// in `class`, or writes over what is there. `scratch` is written over.
     pub fn emit_add(&self, branch: &Branch, class: u8, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
-        let subject = Subject::Flow(self.flow);
+        let subject = EntryOwner::Flow(self.flow);
         let actions = Actions::of(class, &branch.outputs);
         self.stencil.emit_add(
             (branch.input, actions.get()),

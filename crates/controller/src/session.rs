@@ -8,7 +8,7 @@
 //!
 //! A peer harms only itself. It can make the controller keep no more than one
 //! message, it is closed when it sends what is no OpenFlow, and the frames that
-//! it hands over are taken up to budgets ([`crate::punts`]).
+//! it hands over are taken up to budgets ([`crate::packet_in_classes`]).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,7 +23,7 @@ use wire::openflow::{
 use wire::openflow10;
 
 use crate::mastery::{self, Claim};
-use crate::punts::Punts;
+use crate::packet_in_classes::PacketInClasses;
 use crate::telemetry::Telemetry;
 use crate::version10::Translator;
 use crate::view::{Carrier, MAX_PORTS, Port};
@@ -146,7 +146,7 @@ pub struct Session {
     state: State,
     bad_messages: u32,
     /// The frames that the switch has handed over.
-    pub punts: Punts,
+    pub punts: PacketInClasses,
     /// What the switch last said of itself.
     pub telemetry: Telemetry,
 }
@@ -163,7 +163,7 @@ impl Session {
             is_master: false,
             state: State::Hello,
             bad_messages: 0,
-            punts: Punts::new(now),
+            punts: PacketInClasses::new(now),
             telemetry: Telemetry::default(),
         }
     }

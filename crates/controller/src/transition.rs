@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use wire::openflow::PortNumber;
 
-use crate::desired::{Content, Form, Spot};
+use crate::desired::{Content, Form, RuleKey};
 use crate::place::PortId;
 
 /// What becomes of one entry.
@@ -40,7 +40,7 @@ pub enum Change {
 }
 
 /// Changes that may become true in any order.
-pub type Stage = Vec<(Spot, Change)>;
+pub type Stage = Vec<(RuleKey, Change)>;
 
 /// The stages of a move, each to be confirmed before the next one is sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Stages {
         next: Next<'_>,
     ) -> Self {
         let mut plan = Plan::default();
-        let is_new = |spot: &Spot| !present.contains_key(spot);
+        let is_new = |spot: &RuleKey| !present.contains_key(spot);
         if wanted.keys().all(is_new) {
             // Nothing is written over: nobody looks at where frames flow.
             let puts = wanted.iter().map(put);
@@ -85,7 +85,7 @@ impl Stages {
     }
 }
 
-fn put((spot, form): (&Spot, &Form)) -> (Spot, Change) {
+fn put((spot, form): (&RuleKey, &Form)) -> (RuleKey, Change) {
     (*spot, Change::Put(form.clone()))
 }
 
@@ -99,7 +99,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn add(&mut self, spot: Spot, present: Option<&Form>, form: &Form, ways: (&Reach, &Reach)) {
+    fn add(&mut self, spot: RuleKey, present: Option<&Form>, form: &Form, ways: (&Reach, &Reach)) {
         let (old, new) = ways;
         let change = || (spot, Change::Put(form.clone()));
         let (present, depth) = match (present, new.depths.get(&spot)) {
@@ -136,7 +136,7 @@ impl Plan {
 /// Returns those outputs of the old entry that the new one has not and by which
 /// a receiver is reached that the new way serves from elsewhere.
 fn kept_for_now(
-    spot: Spot,
+    spot: RuleKey,
     (present, form): (&Form, &Form),
     old: &Reach,
     new: &Reach,
@@ -162,7 +162,7 @@ type Entrance = (PortId, u64);
 
 /// An entry as frames see it.
 struct Node {
-    spot: Spot,
+    spot: RuleKey,
     datapath: wire::openflow::DatapathId,
     outputs: Vec<PortNumber>,
 }
@@ -170,11 +170,11 @@ struct Node {
 #[derive(Debug, Default)]
 struct Reach {
     /// How many entries stand before each that frames reach.
-    depths: BTreeMap<Spot, usize>,
+    depths: BTreeMap<RuleKey, usize>,
     /// The receivers behind an entry.
-    below: BTreeMap<Spot, BTreeSet<PortId>>,
+    below: BTreeMap<RuleKey, BTreeSet<PortId>>,
     /// The receivers behind one output of an entry.
-    behind: BTreeMap<(Spot, PortNumber), BTreeSet<PortId>>,
+    behind: BTreeMap<(RuleKey, PortNumber), BTreeSet<PortId>>,
     receivers: BTreeSet<PortId>,
 }
 

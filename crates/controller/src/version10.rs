@@ -19,9 +19,9 @@
 //!
 //! Groups, meters, several tables, bundles, IPv6 fields: version 1.0 has none.
 
-mod hearing;
 mod matches;
-mod saying;
+mod to_of10;
+mod to_of13;
 
 use std::collections::BTreeMap;
 

@@ -8,9 +8,9 @@ use std::io;
 use std::net::{TcpListener, TcpStream};
 
 use linux::clock::{WallClock, WallTime};
-use linux::discipline;
 use linux::openflow_client::Client;
 use linux::port::PacketPort;
+use linux::qdisc;
 use linux::sender::Sender;
 use linux::tap::{Direction, Tap};
 use switch::{Config, Pacing, PortConfig};
@@ -102,7 +102,7 @@ impl BenchSwitch {
         let index = |host: usize| network.cables[host].sockets[0].interface.index();
         let flood =
             |host: usize| network.hosts[host].run(|| PacketPort::open(index(host), RING_BYTES));
-        let class = discipline::class(QUEUE);
+        let class = qdisc::class(QUEUE);
         let sender = network.hosts[0].run(|| Sender::open(index(0), class))?;
         Ok(Self {
             agent: Client::accept(&listener)?,

@@ -20,7 +20,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use linux::clock;
-use linux::sentry::Sentries;
+use linux::jitter_monitor::JitterMonitors;
 use measure::stalls::{Shadows, Stalls};
 use measure::statistics::Distribution;
 use thiserror::Error;
@@ -228,7 +228,7 @@ impl Course<'_> {
         let mut found = Vec::new();
         for length in LENGTHS {
             let begun = clock::now();
-            let sentries = Sentries::post(STALL)?;
+            let sentries = JitterMonitors::post(STALL)?;
             let (sent, seen) = self.watch(length)?;
             let mut own = Stalls::new(STALL);
             for watched in sentries.recall() {

@@ -4,8 +4,8 @@
 use std::io;
 
 use linux::clock;
-use linux::crew;
 use linux::namespace::Namespace;
+use linux::parallel;
 use linux::sender::{Queued, Sender};
 use linux::tap::{RING_BYTES, Tap};
 use measure::unseen::{Gap, Unseen};
@@ -13,7 +13,7 @@ use units::{BitRate, Instant};
 
 use crate::network::{Network, Place};
 use crate::veth::Power;
-use linux::discipline::{self, Length, Shape};
+use linux::qdisc::{self, Length, Shape};
 
 /// The queue of what has none of its own.
 const BEST_EFFORT: u8 = 0;
@@ -65,7 +65,7 @@ impl Host {
             .filter(|socket| matches!(socket.place, Place::Host(_)))
             .count();
         let ring_bytes = RING_BYTES.min(ALL_RINGS_BYTES / interfaces.max(1));
-        crew::each(&network.hosts, |host, room| {
+        parallel::each(&network.hosts, |host, room| {
             Self::open(network, (host, room), ring_bytes)
         })
     }
@@ -99,7 +99,7 @@ impl Host {
     /// If the interface is of no use; never for a full queue or a cut cable.
     pub(crate) fn send(&mut self, queue: u8, frame: &[u8]) -> io::Result<Queued> {
         match self.sockets.get_mut(self.active) {
-            Some(socket) => socket.sender.send_through(discipline::class(queue), frame),
+            Some(socket) => socket.sender.send_through(qdisc::class(queue), frame),
             None => Ok(Queued::Down),
         }
     }
@@ -117,7 +117,7 @@ impl HostSocket {
         Ok(Self {
             cable,
             tap: Tap::open(index, ring_bytes)?,
-            sender: Sender::open(index, discipline::class(BEST_EFFORT))?,
+            sender: Sender::open(index, qdisc::class(BEST_EFFORT))?,
             seen_until: clock::now(),
             missed: 0,
             unseen: Unseen::default(),

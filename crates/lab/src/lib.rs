@@ -19,7 +19,7 @@
 //! | [`privilege`] | the right to do all this |
 //! | [`stage`] | a room for one device under test, and hosts at its ports |
 //! | [`stalls`] | what watchers noticed, in the words of the instrument |
-//! | [`subject`] | the device under test, running |
+//! | [`device_under_test`] | the device under test, running |
 //! | [`open_vswitch`] | a private Open vSwitch |
 //! | [`delay_line`] | a relay whose delay is known |
 //! | [`process`] | a program that runs in a namespace |
@@ -33,6 +33,7 @@ pub mod bench_switch;
 pub mod cable;
 pub mod delay_line;
 mod departing;
+pub mod device_under_test;
 pub mod forwarding_times;
 pub mod host;
 pub mod monitor_times;
@@ -42,7 +43,6 @@ pub mod privilege;
 pub mod process;
 pub mod stage;
 pub mod stalls;
-pub mod subject;
 pub mod switches;
 pub mod tester;
 pub mod timeline;

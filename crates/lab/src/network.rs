@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 
-use linux::crew;
 use linux::interface::Interface;
 use linux::namespace::Namespace;
+use linux::parallel;
 use thiserror::Error;
 use units::BitRate;
 use wire::ethernet::MacAddress;
@@ -22,8 +22,8 @@ use wire::openflow::PortNumber;
 use crate::cable::{Cable, Socket};
 use crate::host;
 use crate::veth::{self, End, Power};
-use linux::discipline;
 use linux::netlink::Netlink;
+use linux::qdisc;
 
 /// The most switches of a network: each has one of the control network's cables.
 pub const MOST_SWITCHES: usize = 4096;
@@ -114,19 +114,19 @@ impl Network {
     pub fn build(plan: &Plan) -> Result<Self, BuildError> {
         assert!(plan.switches.len() <= MOST_SWITCHES, "too many switches");
         let mut network = Self {
-            switches: crew::each(&plan.switches, |_, name| room(name))?,
-            hosts: crew::each(&plan.hosts, |_, host| room(&host.name))?,
+            switches: parallel::each(&plan.switches, |_, name| room(name))?,
+            hosts: parallel::each(&plan.hosts, |_, host| room(&host.name))?,
             cables: Vec::with_capacity(plan.cables.len()),
             control: room("the controller")?,
         };
-        crew::each(&plan.switches, |number, name| {
+        parallel::each(&plan.switches, |number, name| {
             doing(
                 &format!("lay the control cable of {name}"),
                 network.lay_control(number),
             )
         })?;
         let names = interface_names(&plan.cables);
-        network.cables = crew::each(&plan.cables, |number, cable| {
+        network.cables = parallel::each(&plan.cables, |number, cable| {
             let indices = index_pair(plan.switches.len() + number);
             let result = network.lay(plan, cable, (&names[number], indices));
             doing(&format!("lay {}", describe(plan, cable)), result)
@@ -161,7 +161,7 @@ impl Network {
             let mut netlink = end.namespace.run(Netlink::open)?;
             if let Place::Host(host) = place {
                 let shape = host::shape(cable.rate, plan.hosts[host].queue_frames);
-                discipline::pace(&mut netlink, end.index, shape)?;
+                qdisc::pace(&mut netlink, end.index, shape)?;
             }
             let interface = end.namespace.run(|| Interface::named(end.name))?;
             sockets.push(Socket::new(place, netlink, interface));

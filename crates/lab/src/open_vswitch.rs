@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use linux::clock;
-use linux::discipline::QUEUES;
 use linux::namespace::Namespace;
+use linux::qdisc::QUEUES;
 use units::{BitRate, Duration};
 
 use crate::process::{Process, Processors, Start};

@@ -11,8 +11,8 @@ use wire::ethernet::MacAddress;
 
 use crate::host;
 use crate::veth::{self, End};
-use linux::discipline;
 use linux::netlink::Netlink;
+use linux::qdisc;
 
 /// By what right this process builds networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ fn attempt() -> Result<(), Lacking> {
     };
     veth::lay(&mut netlink, [end("a", FIRST), end("b", SECOND)])
         .map_err(what("make a pair of virtual Ethernet interfaces (veth)"))?;
-    discipline::pace(&mut netlink, FIRST, host::shape(BitRate::from_mbps(100), 0))
+    qdisc::pace(&mut netlink, FIRST, host::shape(BitRate::from_mbps(100), 0))
         .map_err(what("pace an interface by a token bucket (sch_htb)"))?;
     room.run(|| PacketPort::open(FIRST, 1 << 16).map(drop))
         .map_err(what("open a packet socket with a ring (af_packet)"))

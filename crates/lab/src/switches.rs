@@ -12,11 +12,11 @@ use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
 use linux::carrier_watch::{CarrierWatch, Effort};
-use linux::crew;
 use linux::dialer::{self, Dialer};
 use linux::hold::Hold;
 use linux::interface::Interface;
-use linux::packet_loop::{Command, PacketLoop, Plug, Record, Station, Waiting};
+use linux::packet_loop::{Command, PacketLoop, PortBinding, Record, Station, Waiting};
+use linux::parallel;
 use linux::port::packet::RING_BYTES;
 use linux::port::{Attachment, Engine, Port};
 use linux::scheduling::{self, Granted, HIGHEST_NICE, Placement, Rank, Wish};
@@ -368,15 +368,15 @@ struct Stations {
 /// Opens the ports of every switch.
 fn plug_in(network: &Network, configs: &[Config], engine: Engine) -> io::Result<Stations> {
     let ends: Vec<_> = ends(network).collect();
-    let opened = crew::each(&ends, |_, end| {
+    let opened = parallel::each(&ends, |_, end| {
         network.switches[end.switch].run(|| Port::open(engine, end.interface.index()))
     })?;
-    let mut plugs: Vec<_> = network.switches.iter().map(|_| Vec::new()).collect();
+    let mut bindings: Vec<_> = network.switches.iter().map(|_| Vec::new()).collect();
     for (watched, (end, opened)) in ends.iter().zip(opened).enumerate() {
-        plugs[end.switch].push(Plug::new(end.number, opened, watched));
+        bindings[end.switch].push(PortBinding::new(end.number, opened, watched));
     }
-    let stations = configs.iter().zip(plugs);
-    let stations = stations.map(|(config, plugs)| Station::new(config.clone(), plugs));
+    let stations = configs.iter().zip(bindings);
+    let stations = stations.map(|(config, bindings)| Station::new(config.clone(), bindings));
     Ok(Stations {
         stations: stations.collect(),
         interfaces: interfaces(&ends)?,

@@ -2,7 +2,7 @@
 //! that passes one of its ports by the stamp of the kernel.
 //!
 //! The device under test stands between the ports: one that we start in namespaces
-//! of its own ([`Subject`]), or whatever the user has connected to interfaces of this
+//! of its own ([`DeviceUnderTest`]), or whatever the user has connected to interfaces of this
 //! machine, which are borrowed and given back as they were.
 //!
 //! What leaves is stamped by the driver or, at borrowed interfaces, right before the
@@ -47,7 +47,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use linux::clock::{self, WallClock};
 use linux::interface::{Carrier, Interface};
-use linux::loan::{Loan, Tags};
+use linux::interface_guard::{InterfaceGuard, Tags};
 use linux::namespace::Namespace;
 use linux::scheduling::{self, HIGHEST_NICE, Placement, Wish};
 use measure::trial::{
@@ -58,8 +58,8 @@ use thiserror::Error;
 use units::Duration;
 
 use crate::agent::Agent;
+use crate::device_under_test::{self, DeviceError, DeviceUnderTest, Running};
 use crate::stage::{MOST_HOSTS, Stage};
-use crate::subject::{self, Running, Subject, SubjectError};
 use calibration::Added;
 use card_clocks::CardClocks;
 use port::{Kind, TesterPort};
@@ -100,7 +100,7 @@ pub enum TesterError {
     Stamps(String),
     /// The device does not run.
     #[error(transparent)]
-    Subject(#[from] SubjectError),
+    DeviceUnderTest(#[from] DeviceError),
     /// The device's agent is out of reach.
     #[error("no OpenFlow agent at {address}: {reason}")]
     Agent {
@@ -158,7 +158,7 @@ pub struct LinkTester {
 /// The device that was started for the tester.
 #[derive(Debug)]
 struct Stand {
-    subject: Subject,
+    subject: DeviceUnderTest,
     running: Running,
     stage: Stage,
     added: Added,
@@ -172,7 +172,7 @@ impl LinkTester {
     ///
     /// Without the privilege, or if the device does not run.
     pub fn with(
-        subject: &Subject,
+        subject: &DeviceUnderTest,
         ports: usize,
         arrangement: Arrangement,
         stop: Arc<AtomicBool>,
@@ -242,26 +242,26 @@ impl LinkTester {
             return Err(TesterError::Number(count));
         }
         let room = Namespace::current()?;
-        let mut loans = Vec::new();
+        let mut guards = Vec::new();
         let mut rate = None;
         for (number, name) in interfaces.iter().enumerate() {
             if interfaces[..number].contains(name) {
                 return Err(TesterError::Twice(name.clone()));
             }
-            let loan = borrow(name)?;
-            let own = loan.interface().link_rate();
+            let guard = borrow(name)?;
+            let own = guard.interface().link_rate();
             rate = [rate, own].into_iter().flatten().min();
-            loans.push(loan);
+            guards.push(guard);
         }
-        let chosen = stamping::choose(&mut loans, stamps)?;
+        let chosen = stamping::choose(&mut guards, stamps)?;
         let stamps = match chosen.places {
             Some(_) => Stamps::Hardware,
             None => Stamps::Kernel,
         };
         let mut ports = Vec::new();
-        for (place, (name, loan)) in interfaces.iter().zip(loans).enumerate() {
+        for (place, (name, guard)) in interfaces.iter().zip(guards).enumerate() {
             let clock = chosen.places.as_ref().map(|clocks| clocks[place]);
-            ports.push(TesterPort::open(&room, name, Kind::Borrowed(loan, clock))?);
+            ports.push(TesterPort::open(&room, name, Kind::Borrowed(guard, clock))?);
         }
         let agent = agent.map(reach).transpose()?;
         let mut tester = Self {
@@ -351,7 +351,7 @@ impl LinkTester {
         }
         self.settled = true;
         settle(match self.stand {
-            Some(_) => subject::own_processor(),
+            Some(_) => device_under_test::own_processor(),
             None => None,
         });
     }
@@ -437,7 +437,7 @@ fn settle(of_the_device: Option<usize>) {
     });
 }
 
-fn borrow(name: &str) -> Result<Loan, TesterError> {
+fn borrow(name: &str) -> Result<InterfaceGuard, TesterError> {
     let failed = |reason: io::Error| match reason.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::InvalidInput => {
             TesterError::NoInterface(name.to_owned())
@@ -448,9 +448,10 @@ fn borrow(name: &str) -> Result<Loan, TesterError> {
         },
     };
     let interface = Interface::named(name).map_err(failed)?;
-    let loan = Loan::take(interface, Tags::Anywhere).map_err(|error| failed(error.into()))?;
-    match loan.interface().carrier().map_err(failed)? {
-        Carrier::Present => Ok(loan),
+    let guard =
+        InterfaceGuard::take(interface, Tags::Anywhere).map_err(|error| failed(error.into()))?;
+    match guard.interface().carrier().map_err(failed)? {
+        Carrier::Present => Ok(guard),
         Carrier::Lost => Err(TesterError::NoCarrier(name.to_owned())),
     }
 }

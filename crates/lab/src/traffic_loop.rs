@@ -16,8 +16,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
 
 use linux::clock::{self, Step};
-use linux::crew;
 use linux::own_time::OwnTime;
+use linux::parallel;
 use linux::sender::Queued;
 use linux::stall::{StallMonitor, Stalls, Work};
 use measure::capture::CaptureRecord;
@@ -287,7 +287,7 @@ impl TrafficLoop {
             trunk.close(&mut self.book.captures);
         }
         let (flows, captures) = self.book.close();
-        crew::drop_all(self.hosts);
+        parallel::drop_all(self.hosts);
         TrafficRecord {
             flows,
             captures,

@@ -28,9 +28,9 @@ use linux::clock::{self, WallClock};
 use linux::controller_loop::{ControllerHandle, ListenError, Told, listen};
 use linux::descriptors;
 use linux::frame_watch::{self, FrameWatch};
+use linux::jitter_monitor::{JitterMonitors, Watched};
 use linux::packet_loop::Waiting;
 use linux::scheduling::{self, HIGHEST_NICE, Rank, Session, Urgency};
-use linux::sentry::{Sentries, Watched};
 use linux::stall::Stalls;
 use linux::usage::{Spent, Usage};
 use measure::interruptions::Interruptions;
@@ -164,7 +164,7 @@ struct Run {
     orders: Sender<Order>,
     tally: Arc<Tally>,
     stop: Arc<AtomicBool>,
-    sentries: Option<Sentries>,
+    sentries: Option<JitterMonitors>,
     /// On the processors that forward, or why there is none.
     frame_watch: Result<FrameWatch, String>,
     before: Option<Usage>,
@@ -296,7 +296,10 @@ impl Lab {
             Waiting::Spinning => None,
             Waiting::Sleeping => {
                 let threshold = self.settings.patience();
-                Some(machine("watch the processors", Sentries::post(threshold))?)
+                Some(machine(
+                    "watch the processors",
+                    JitterMonitors::post(threshold),
+                )?)
             }
         };
         let frame_watch = watch_frames(self.settings);

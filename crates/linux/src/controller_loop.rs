@@ -5,10 +5,10 @@
 //! controller, and sends the answers together: what a message costs is the work on
 //! it, not the system calls around it.
 
-mod doorway;
+mod connection_listener;
 mod store_keeper;
 
-pub use doorway::MOST_CONNECTIONS;
+pub use connection_listener::MOST_CONNECTIONS;
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -33,7 +33,7 @@ use crate::scheduling::{self, Wish};
 use crate::stream::Stream;
 use crate::time_histogram::TimeHistogram;
 use crate::waker::Waker;
-use doorway::{Doorway, Knock};
+use connection_listener::{ConnectionListener, Readiness};
 use store_keeper::{Kept, StoreKeeper};
 
 /// How much is read from one connection before the others have their turn.
@@ -190,7 +190,7 @@ impl ControllerHandle {
         let (tell, told) = mpsc::channel();
         let stop = Arc::new(AtomicBool::new(false));
         let keeper = StoreKeeper::start(store, waker.clone());
-        let doorway = Doorway::open(listener.into(), &waker)?;
+        let doorway = ConnectionListener::open(listener.into(), &waker)?;
         let (arrivals, arrived) = mpsc::channel();
         let side_entrance = SideEntrance {
             arrivals,
@@ -278,7 +278,7 @@ fn renounce() {
 
 struct Loop {
     controller: Controller,
-    doorway: Doorway,
+    doorway: ConnectionListener,
     arrived: Receiver<Arrival>,
     keeper: StoreKeeper,
     requests: Receiver<Asked>,
@@ -297,9 +297,9 @@ impl Loop {
         self.doorway.wait(Some(deadline.saturating_since(now)));
         while let Some(knock) = self.doorway.knock() {
             match knock {
-                Knock::Listener => self.let_in(),
-                Knock::Waker => self.waker.clear(),
-                Knock::Connection(id) => self.listen_to(id),
+                Readiness::Listener => self.let_in(),
+                Readiness::Waker => self.waker.clear(),
+                Readiness::Connection(id) => self.listen_to(id),
             }
         }
         self.let_in_aside();
@@ -467,7 +467,7 @@ impl Loop {
 /// switch many times writes to it once.
 fn carry_out(
     output: Output<'_>,
-    doorway: &mut Doorway,
+    doorway: &mut ConnectionListener,
     spoken_to: &mut BTreeSet<ConnectionId>,
     keeper: &StoreKeeper,
     told: &Sender<Told>,
@@ -502,7 +502,7 @@ fn carry_out(
 
 /// Sends what waits. Connections that turn out broken are dealt with at the end of
 /// the turn.
-fn flush(doorway: &mut Doorway, spoken_to: &BTreeSet<ConnectionId>) {
+fn flush(doorway: &mut ConnectionListener, spoken_to: &BTreeSet<ConnectionId>) {
     for id in spoken_to {
         doorway.flush(*id);
     }

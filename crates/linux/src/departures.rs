@@ -40,7 +40,7 @@ const TAKEN_BY_DRIVER: u32 = 0;
 pub enum StampedBy {
     /// The driver, when it takes a frame.
     Driver,
-    /// The card, which has to be [told](crate::loan::Loan::stamp_by_card) to.
+    /// The card, which has to be [told](crate::interface_guard::InterfaceGuard::stamp_by_card) to.
     Card,
 }
 

@@ -22,7 +22,7 @@ use thiserror::Error;
 
 pub use handed_frames::{Handed, HandedFrame, HandedFrames, Noticed};
 pub(crate) use hook::Hung;
-pub use hook::{Hook, Manner, PlugError};
+pub use hook::{Hook, Manner, PortBindingError};
 pub use shared_tables::{SharedTables, SharedWords};
 
 use crate::bpf::features::{Feature, Features};
@@ -57,7 +57,7 @@ pub enum EngineError {
     Load(#[from] LoadError),
     /// A port cannot be hung up.
     #[error(transparent)]
-    Plug(#[from] PlugError),
+    PortBinding(#[from] PortBindingError),
     /// The kernel lacks something that nothing can replace.
     #[error("this kernel ({release}) lacks {feature}")]
     Lacking { release: String, feature: Feature },

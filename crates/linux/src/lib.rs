@@ -14,9 +14,9 @@
 //! | [`interface`] | one network interface: index, carrier, offloads |
 //! | [`netlink`] | requests to the kernel's network configuration |
 //! | [`offloads`] | what a sender has left to a card that is not there, done |
-//! | [`discipline`] | the pacing of an interface, with strict priorities |
+//! | [`qdisc`] | the pacing of an interface, with strict priorities |
 //! | [`hold`] | the right to an interface as a port, which one switch has at a time |
-//! | [`loan`] | an interface that serves as a port and is given back as it was |
+//! | [`interface_guard`] | an interface that serves as a port and is given back as it was |
 //! | [`port`] | a switch port on an interface: AF_PACKET, AF_XDP, or forwarded by the kernel |
 //! | [`kernel_engine`] | a switch whose frames the kernel forwards |
 //! | [`tap`] | a passive capture with kernel stamps in both directions |
@@ -47,18 +47,17 @@ pub mod channel;
 pub mod clock;
 pub mod connection;
 pub mod controller_loop;
-pub mod crew;
 pub mod departures;
 pub mod descriptors;
 pub mod dialer;
-pub mod discipline;
 pub mod frame_watch;
 pub mod hold;
 pub mod interface;
+pub mod interface_guard;
+pub mod jitter_monitor;
 pub mod kernel_engine;
 mod link_events;
 pub mod listener;
-pub mod loan;
 mod mapping;
 mod message_batch;
 pub mod namespace;
@@ -67,14 +66,15 @@ pub mod offloads;
 pub mod openflow_client;
 pub mod own_time;
 pub mod packet_loop;
+pub mod parallel;
 mod poller;
 pub mod port;
 pub mod privilege;
+pub mod qdisc;
 mod removed_tag;
 mod ring;
 pub mod scheduling;
 pub mod sender;
-pub mod sentry;
 mod socket;
 pub mod stall;
 pub mod stamps;

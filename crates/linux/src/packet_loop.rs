@@ -10,10 +10,10 @@
 //! kernel while nothing is due and costs a wake-up a frame.
 
 mod kernel_part;
-mod plug;
+mod port_binding;
 mod station;
 
-pub use plug::{Plug, PlugCounters};
+pub use port_binding::{PortBinding, PortBindingCounters};
 pub use station::{CHUNK_BYTES, Closed, MOST_CONNECTIONS, Station};
 
 use std::io;
@@ -27,8 +27,8 @@ use wire::openflow::PortNumber;
 use crate::carrier_watch::CarrierWatch;
 use crate::clock::{self, WallClock};
 use crate::connection::Connection;
-use crate::crew;
 use crate::own_time::OwnTime;
+use crate::parallel;
 use crate::poller::Poller;
 use crate::port::Port;
 use crate::stall::{StallMonitor, Stalls, Work};
@@ -83,8 +83,10 @@ impl Watching {
 
 /// Returns the ports at which the loop itself receives.
 fn ports(stations: &[Station]) -> impl Iterator<Item = &Port> {
-    let plugs = stations.iter().flat_map(|station| &station.plugs);
-    plugs.map(|plug| &plug.port).filter(|port| port.receives())
+    let bindings = stations.iter().flat_map(|station| &station.bindings);
+    bindings
+        .map(|binding| &binding.port)
+        .filter(|port| port.receives())
 }
 
 /// What the loop is told from outside.
@@ -122,7 +124,7 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The counters of every port of every switch.
-    pub ports: Vec<Vec<PlugCounters>>,
+    pub ports: Vec<Vec<PortBindingCounters>>,
     /// When the machine took the processor away.
     pub stalls: Stalls,
     /// How often all ports were looked at.
@@ -226,9 +228,9 @@ impl PacketLoop {
         let mut last = None;
         for r in 0..self.receiving.len() {
             let s = self.receiving[r];
-            for n in 0..self.stations[s].plugs.len() {
+            for n in 0..self.stations[s].bindings.len() {
                 let Some(forwarded) = self.stations[s].forward(n, &self.wall) else {
-                    self.stations[s].plugs[n].empty = self.turn_began;
+                    self.stations[s].bindings[n].empty = self.turn_began;
                     continue;
                 };
                 last = Some(forwarded.done);
@@ -341,9 +343,9 @@ impl PacketLoop {
             return;
         }
         for station in &mut self.stations {
-            for n in 0..station.plugs.len() {
-                let plug = &mut station.plugs[n];
-                if let Some(link) = plug.change(self.carriers.carrier(plug.watched)) {
+            for n in 0..station.bindings.len() {
+                let binding = &mut station.bindings[n];
+                if let Some(link) = binding.change(self.carriers.carrier(binding.watched)) {
                     station.link_changed(n, link, now);
                 }
             }
@@ -353,7 +355,7 @@ impl PacketLoop {
     /// Has no port that is down wake the loop for being so.
     fn calm_ports(&self) {
         for &s in &self.receiving {
-            self.stations[s].plugs.iter().for_each(Plug::calm);
+            self.stations[s].bindings.iter().for_each(PortBinding::calm);
         }
     }
 
@@ -423,9 +425,15 @@ impl PacketLoop {
         let ports = self
             .stations
             .iter_mut()
-            .map(|station| station.plugs.iter_mut().map(Plug::total).collect())
+            .map(|station| {
+                station
+                    .bindings
+                    .iter_mut()
+                    .map(PortBinding::total)
+                    .collect()
+            })
             .collect();
-        crew::drop_all(self.stations);
+        parallel::drop_all(self.stations);
         let mut stalls = self.stalls.finish();
         if !self.own.is_exact() {
             stalls.interruptions.clear();

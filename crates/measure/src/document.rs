@@ -6,7 +6,7 @@
 //! |---|---|
 //! | [`table`] | rows under heads, as text, on a page and for spreadsheets |
 //! | [`picture`] | figures as data, and as SVG |
-//! | [`json`] | anything for programs |
+//! | `json` | anything for programs |
 //! | `markup`, `svg`, `quantity` | elements of a page, shapes, and numbers with units |
 //!
 //! The page is one file that needs nothing else. Its colours are variables of the style

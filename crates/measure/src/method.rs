@@ -1,7 +1,7 @@
 //! Methods of measurement: what each is given, and what it returns.
 //!
 //! A method makes trials with a tester and draws figures from what it sees. What the
-//! machine did meanwhile is taken down around it by a [`Witness`], so that every
+//! machine did meanwhile is taken down around it by a [`TrialLogger`], so that every
 //! method keeps the same conditions beside its figures.
 //!
 //! A new method is a function and a line in [`METHODS`]. A method goes through its
@@ -25,22 +25,22 @@
 //! | [`generator`] | how punctual the tester itself is | S0-5 |
 //! | [`profile`] | all that a device profile needs | S4-1 to S4-5 |
 //! | [`stall`] | how the machine itself stands still | |
-//! | [`witness`] | what the machine did during all trials | |
+//! | [`trial_log`] | what the machine did during all trials | |
 
 #[macro_use]
 mod named;
 
 pub mod acceptance;
+pub mod background_traffic;
 pub mod buffer;
 mod cadence;
-pub mod company;
 pub mod control_plane;
 pub mod data_plane;
 mod exchanges;
 pub mod failover;
 pub mod flow_setup;
+mod frame_summary;
 pub mod generator;
-mod glimpse;
 pub mod jitter;
 pub mod known_times;
 pub mod latency;
@@ -57,8 +57,8 @@ pub mod stall;
 pub mod table_setting;
 pub mod table_size;
 pub mod throughput;
+pub mod trial_log;
 mod windowed;
-pub mod witness;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -75,16 +75,16 @@ use crate::statistics::Distribution;
 use crate::traffic::Addresses;
 use crate::trial::{PortIndex, Setup, Stamps, Station, Stream, Tester, Trial, TrialError};
 
+pub use background_traffic::{BackgroundSource, BackgroundTraffic};
 pub use cadence::{Cadence, Pace};
-pub use company::{Company, Guest};
 pub use exchanges::{Backwards, Exchange, Exchanges, Span, Technique};
-pub use glimpse::{Content, Glimpse};
+pub use frame_summary::{Content, FrameSummary};
 pub use load::{Background, Load};
 pub use passage::{Awaited, Keep, MOST_STAMPED, Passage, Passing};
 pub use recording::Recording;
 pub use requests::{Kind, LARGEST_PAYLOAD, MOST_ROUNDS, Requests, Responder};
+pub use trial_log::{Log, TrialLogger};
 pub use windowed::{Acknowledging, Windowed};
-pub use witness::{Log, Witness};
 
 /// All methods, in the order in which they are listed.
 pub const METHODS: &[Method] = &[

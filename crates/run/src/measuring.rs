@@ -29,8 +29,8 @@ use std::path::PathBuf;
 
 use measure::capture::analysis::{Assumptions, Question};
 use measure::measurement::{Conditions, Measurement};
-use measure::method::witness::Witnessed;
-use measure::method::{Effort, Log, Method, MethodError, Progress, Settings, Witness};
+use measure::method::trial_log::TrialLog;
+use measure::method::{Effort, Log, Method, MethodError, Progress, Settings, TrialLogger};
 use measure::statistics::Distribution;
 use measure::trial::{Setup, Stamps, Tester};
 use units::Duration;
@@ -66,7 +66,7 @@ fn measure_by_log(
     (record, log): (Record, Log),
 ) -> Result<Measurement, MethodError> {
     let setup = tester.setup().clone();
-    let mut witness = Witness::new(tester, log.clone());
+    let mut witness = TrialLogger::new(tester, log.clone());
     let findings = (method.run)(&mut witness, settings, progress)?;
     // How far the clocks of cards were apart is known by now.
     let setup = Setup {
@@ -114,7 +114,7 @@ fn remark_unseen(measurement: &mut Measurement) {
     }
 }
 
-fn conditions_of(record: Record, setup: &Setup, seed: u64, witnessed: Witnessed) -> Conditions {
+fn conditions_of(record: Record, setup: &Setup, seed: u64, witnessed: TrialLog) -> Conditions {
     let ended = record.finish(setup.stamps != Stamps::Virtual, &setup.device);
     Conditions {
         command: ended.command,

@@ -24,8 +24,8 @@
 mod agent;
 mod behaviour;
 mod dice;
+pub mod fidelity;
 mod flows;
-pub mod likeness;
 mod stage;
 #[cfg(test)]
 mod tests;

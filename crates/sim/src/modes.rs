@@ -4,9 +4,9 @@
 //! | module | does |
 //! |---|---|
 //! | [`topology`] | draws networks of switches |
-//! | [`ordeal`] | draws what they have to go through, and says in how much time they agree |
+//! | [`fault_schedule`] | draws what they have to go through, and says in how much time they agree |
 //! | [`run`] | leads the switches that ship through their ordeal |
-//! | [`whims`] | says what becomes of the signals on a cable |
+//! | [`signal_faults`] | says what becomes of the signals on a cable |
 //! | [`deployment`] | tells the switches of an experiment what they need |
 //! | `site` | is where an experiment takes place |
 //! | [`stage`] | shows flows, one of which breaks its contract, under a strategy |
@@ -16,14 +16,14 @@
 //! | [`tally`] | sums up many of them |
 
 pub mod deployment;
+pub mod fault_schedule;
 pub mod finding;
 mod forged;
-pub mod ordeal;
 pub mod promise;
 pub mod run;
+pub mod signal_faults;
 mod site;
 pub mod stage;
 pub mod tally;
 pub mod topology;
 pub mod trial;
-pub mod whims;

@@ -10,7 +10,7 @@ use crate::cable::Cable;
 use crate::calendar::Calendar;
 use crate::chunks::{ChunkId, Chunks};
 use crate::frames::{FrameId, Frames};
-use crate::modes::whims::SignalWhims;
+use crate::modes::signal_faults::SignalFaults;
 use crate::parts::{End, LinkPart, Node};
 
 /// What happens in a network. Small and plain: hundreds of thousands wait.
@@ -19,7 +19,7 @@ pub enum Event {
     /// The last bit of a frame has arrived at an end of a cable.
     Arrival {
         /// Which end of which cable.
-        plug: Plug,
+        binding: PortBinding,
         /// How often the cable had broken when the frame was sent.
         breaks: u32,
         frame: FrameId,
@@ -50,7 +50,7 @@ pub enum Event {
     /// A switch notices that a port has gained or lost its carrier.
     Carrier {
         /// Which end of which cable.
-        plug: Plug,
+        binding: PortBinding,
     },
     /// Something goes wrong, or right again.
     Fault {
@@ -77,7 +77,7 @@ pub enum Towards {
 
 /// One end of one cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plug {
+pub struct PortBinding {
     pub cable: u32,
     /// Which of its two ends.
     pub end: u8,
@@ -92,10 +92,10 @@ pub struct Network {
     pub chunks: Chunks,
     cables: Vec<Cable>,
     /// By cable, what becomes of signals where it is not what becomes of any frame.
-    whims: Vec<Option<SignalWhims>>,
+    whims: Vec<Option<SignalFaults>>,
     /// By switch and port number.
-    switch_plugs: Vec<Vec<Option<Plug>>>,
-    host_plugs: Vec<Option<Plug>>,
+    switch_plugs: Vec<Vec<Option<PortBinding>>>,
+    host_plugs: Vec<Option<PortBinding>>,
     control_delay: Duration,
     random: Xoshiro256PlusPlus,
     hops: u64,
@@ -120,7 +120,7 @@ impl Network {
         };
         for (cable, link) in (0..).zip(links) {
             for (end, at) in (0..).zip(link.ends) {
-                network.plug_in(at, Plug { cable, end });
+                network.plug_in(at, PortBinding { cable, end });
             }
         }
         network
@@ -145,7 +145,7 @@ impl Network {
         self.calendar.schedule(
             at,
             Event::Arrival {
-                plug: Plug { cable, end: far },
+                binding: PortBinding { cable, end: far },
                 breaks,
                 frame,
             },
@@ -163,11 +163,11 @@ impl Network {
         self.hops += 1;
         match self.send(from, port, departs) {
             Some((cable, end, (at, breaks))) => {
-                let plug = Plug { cable, end };
+                let binding = PortBinding { cable, end };
                 self.calendar.schedule(
                     at,
                     Event::Arrival {
-                        plug,
+                        binding,
                         breaks,
                         frame,
                     },
@@ -194,7 +194,7 @@ impl Network {
     }
 
     /// Says what becomes of the signals on a cable.
-    pub fn disturb(&mut self, cable: usize, whims: SignalWhims) {
+    pub fn disturb(&mut self, cable: usize, whims: SignalFaults) {
         self.whims[cable] = Some(whims);
     }
 
@@ -204,12 +204,12 @@ impl Network {
         let Node::Switch(switch) = from else {
             return undisturbed;
         };
-        let plug = self.switch_plugs[switch].get(port.0 as usize);
-        let Some(plug) = plug.copied().flatten() else {
+        let binding = self.switch_plugs[switch].get(port.0 as usize);
+        let Some(binding) = binding.copied().flatten() else {
             return undisturbed;
         };
-        match &mut self.whims[plug.cable as usize] {
-            Some(whims) if SignalWhims::concern(bytes) => whims.next(usize::from(1 - plug.end)),
+        match &mut self.whims[binding.cable as usize] {
+            Some(whims) if SignalFaults::concern(bytes) => whims.next(usize::from(1 - binding.end)),
             Some(_) | None => undisturbed,
         }
     }
@@ -220,8 +220,8 @@ impl Network {
 
     /// Returns where an end of a cable is plugged in.
     #[must_use]
-    pub fn end(&self, plug: Plug) -> End {
-        self.cables[plug.cable as usize].ends()[usize::from(plug.end)]
+    pub fn end(&self, binding: PortBinding) -> End {
+        self.cables[binding.cable as usize].ends()[usize::from(binding.end)]
     }
 
     /// Tells whether a cable joins two switches.
@@ -232,32 +232,33 @@ impl Network {
     }
 
     /// Returns the cables that are plugged into a switch.
-    pub fn plugs_of_switch(&self, switch: usize) -> impl Iterator<Item = Plug> + '_ {
+    pub fn plugs_of_switch(&self, switch: usize) -> impl Iterator<Item = PortBinding> + '_ {
         self.switch_plugs[switch].iter().flatten().copied()
     }
 
     /// Returns the end at a host of its cable.
     #[must_use]
-    pub fn plug_of_host(&self, host: usize) -> Option<Plug> {
+    pub fn plug_of_host(&self, host: usize) -> Option<PortBinding> {
         self.host_plugs[host]
     }
 
     /// Returns those of a switch's `ports` that nothing is plugged into.
     #[must_use]
     pub fn spare_ports(&self, switch: usize, ports: &[PortNumber]) -> Vec<PortNumber> {
-        let plugs = &self.switch_plugs[switch];
-        let is_spare = |port: &&PortNumber| plugs.get(port.0 as usize).copied().flatten().is_none();
+        let bindings = &self.switch_plugs[switch];
+        let is_spare =
+            |port: &&PortNumber| bindings.get(port.0 as usize).copied().flatten().is_none();
         ports.iter().filter(is_spare).copied().collect()
     }
 
     /// Pulls an end of a cable out of its switch and plugs it in elsewhere.
-    pub fn replug(&mut self, plug: Plug, to: End) {
-        let from = self.end(plug);
+    pub fn replug(&mut self, binding: PortBinding, to: End) {
+        let from = self.end(binding);
         if let Node::Switch(switch) = from.node {
             self.switch_plugs[switch][from.port.0 as usize] = None;
         }
-        self.cables[plug.cable as usize].set_end(plug.end, to);
-        self.plug_in(to, plug);
+        self.cables[binding.cable as usize].set_end(binding.end, to);
+        self.plug_in(to, binding);
     }
 
     /// Returns how long a message takes on the control network.
@@ -278,7 +279,7 @@ impl Network {
         self.cables.iter().map(Cable::lost).sum()
     }
 
-    fn plug_in(&mut self, at: End, plug: Plug) {
+    fn plug_in(&mut self, at: End, binding: PortBinding) {
         match at.node {
             Node::Switch(switch) => {
                 let ports = &mut self.switch_plugs[switch];
@@ -286,9 +287,9 @@ impl Network {
                 if ports.len() <= port {
                     ports.resize(port + 1, None);
                 }
-                ports[port] = Some(plug);
+                ports[port] = Some(binding);
             }
-            Node::Host(host) => self.host_plugs[host] = Some(plug),
+            Node::Host(host) => self.host_plugs[host] = Some(binding),
         }
     }
 
@@ -298,11 +299,11 @@ impl Network {
         port: PortNumber,
         departs: Instant,
     ) -> Option<(u32, u8, (Instant, u32))> {
-        let plug = match from {
+        let binding = match from {
             Node::Switch(switch) => self.switch_plugs[switch].get(port.0 as usize).copied()?,
             Node::Host(host) => self.host_plugs[host],
         }?;
-        let arrival = self.cables[plug.cable as usize].send(departs, &mut self.random)?;
-        Some((plug.cable, 1 - plug.end, arrival))
+        let arrival = self.cables[binding.cable as usize].send(departs, &mut self.random)?;
+        Some((binding.cable, 1 - binding.end, arrival))
     }
 }

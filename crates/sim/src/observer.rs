@@ -8,7 +8,7 @@ use measure::{FlowIndex, ReceiverIndex, Recorder};
 use units::Instant;
 use wire::ethernet::wire_size;
 
-use crate::network::Plug;
+use crate::network::PortBinding;
 
 /// The only interface of the capture of a host's link.
 const AT_HOST: u32 = 0;
@@ -40,13 +40,13 @@ impl Observer {
     }
 
     /// Takes down that the first bit of a frame leaves a host now.
-    pub fn left_host(&mut self, now: Instant, plug: Option<Plug>, bytes: &[u8]) {
+    pub fn left_host(&mut self, now: Instant, binding: Option<PortBinding>, bytes: &[u8]) {
         if let Some((flow, sequence)) = self.catalogue.identify(bytes, now) {
             let size = wire_size(bytes.len());
             self.recorder.sent(flow, sequence, size, now);
         }
-        if let Some(plug) = plug {
-            self.capture(now, plug.cable, AT_HOST, Direction::Out, bytes);
+        if let Some(binding) = binding {
+            self.capture(now, binding.cable, AT_HOST, Direction::Out, bytes);
         }
     }
 
@@ -55,7 +55,7 @@ impl Observer {
     pub fn reached_host(
         &mut self,
         now: Instant,
-        plug: Plug,
+        binding: PortBinding,
         bytes: &[u8],
         receiver_of: impl Fn(FlowIndex) -> Option<ReceiverIndex>,
     ) {
@@ -64,13 +64,19 @@ impl Observer {
         {
             self.recorder.received(flow, receiver, sequence, now);
         }
-        self.capture(now, plug.cable, AT_HOST, Direction::In, bytes);
+        self.capture(now, binding.cable, AT_HOST, Direction::In, bytes);
     }
 
     /// Takes down that the last bit of a frame has arrived at a switch from
     /// another one.
-    pub fn crossed(&mut self, now: Instant, plug: Plug, bytes: &[u8]) {
-        self.capture(now, plug.cable, u32::from(plug.end), Direction::In, bytes);
+    pub fn crossed(&mut self, now: Instant, binding: PortBinding, bytes: &[u8]) {
+        self.capture(
+            now,
+            binding.cable,
+            u32::from(binding.end),
+            Direction::In,
+            bytes,
+        );
     }
 
     pub fn finish(self) -> Observed {

@@ -18,7 +18,7 @@ use crate::frames::FrameId;
 use crate::host_interface::Sending;
 use crate::host_node::HostNode;
 use crate::message_watch::MessageWatch;
-use crate::network::{Channel, Event, Network, Plug, Towards};
+use crate::network::{Channel, Event, Network, PortBinding, Towards};
 pub use crate::observer::Observed;
 use crate::observer::Observer;
 use crate::parts::{End, Engine, Fault, FaultAt, Node, Parts};
@@ -249,10 +249,10 @@ impl World {
         self.events += 1;
         match event {
             Event::Arrival {
-                plug,
+                binding,
                 breaks,
                 frame,
-            } => self.arrive(plug, breaks, frame),
+            } => self.arrive(binding, breaks, frame),
             Event::Processed { switch } => self.processed(switch as usize),
             Event::SwitchWakeUp { switch } => self.wake_switch(switch as usize),
             Event::HostWakeUp { host } => self.wake_host(host as usize),
@@ -265,22 +265,22 @@ impl World {
                 self.take_control(channel, towards, chunk);
             }
             Event::Connect { channel } => self.connected(channel),
-            Event::Carrier { plug } => self.notice_carrier(plug),
+            Event::Carrier { binding } => self.notice_carrier(binding),
             Event::Fault { index } => self.fault(self.faults[index as usize]),
         }
         true
     }
 
-    fn arrive(&mut self, plug: Plug, breaks: u32, frame: FrameId) {
-        if !self.network.cable(plug.cable).arrives(breaks) {
+    fn arrive(&mut self, binding: PortBinding, breaks: u32, frame: FrameId) {
+        if !self.network.cable(binding.cable).arrives(breaks) {
             self.network.frames.release(frame);
             return;
         }
-        let End { node, port } = self.network.end(plug);
+        let End { node, port } = self.network.end(binding);
         if let Some(observer) = &mut self.observer
-            && self.network.is_trunk(plug.cable)
+            && self.network.is_trunk(binding.cable)
         {
-            observer.crossed(self.now, plug, self.network.frames.bytes(frame));
+            observer.crossed(self.now, binding, self.network.frames.bytes(frame));
         }
         match node {
             Node::Switch(switch) => {
@@ -296,18 +296,18 @@ impl World {
                     Err(frame) => self.network.frames.release(frame),
                 }
             }
-            Node::Host(host) => self.deliver(host, plug, frame),
+            Node::Host(host) => self.deliver(host, binding, frame),
         }
     }
 
-    fn deliver(&mut self, host: usize, plug: Plug, frame: FrameId) {
+    fn deliver(&mut self, host: usize, binding: PortBinding, frame: FrameId) {
         let node = &mut self.hosts[host];
         if let Some(watch) = &mut self.watch {
             watch.arrived(self.now, self.network.frames.bytes(frame));
         }
         if let Some(observer) = &mut self.observer {
             let bytes = self.network.frames.bytes(frame);
-            observer.reached_host(self.now, plug, bytes, |flow| node.receiver_of(flow));
+            observer.reached_host(self.now, binding, bytes, |flow| node.receiver_of(flow));
         }
         node.receive(self.now, frame, &mut self.network.frames);
         self.network.frames.release(frame);

@@ -21,8 +21,8 @@ use wire::message_shim::MessageShim;
 use wire::mode_signal::{Kind, Level, Mode, ModeSignal};
 use wire::openflow::oxm::Masked;
 use wire::openflow::taktos::{
-    Fate, LevelSet, ModeCommand, ModeConfig, ModeFlags, ModeKey, ModeMessage, ModeSet,
-    MonitorCommand, MonitorContract, MonitorId, MonitorMod, QueuedFates, Trunk,
+    LevelSet, ModeCommand, ModeConfig, ModeFlags, ModeKey, ModeMessage, ModeSet, MonitorCommand,
+    MonitorContract, MonitorId, MonitorMod, QueuedFrameAction, QueuedFrameActions, Trunk,
 };
 use wire::openflow::{
     Action, Actions, DatapathId, Fields, FlowMod, Hello, Instruction, Instructions, MatchField,
@@ -158,12 +158,12 @@ fn prepared(entries: u32, waiting: u32) -> Switch {
     for queue in 0..4 {
         let from = MatchField::InPort(PortNumber(2));
         let kind = MatchField::EthType(EtherType(0x9000 + queue));
-        let fates = QueuedFates::STAY.with(Level::HIGHEST, Fate::Drop);
+        let fates = QueuedFrameActions::STAY.with(Level::HIGHEST, QueuedFrameAction::Drop);
         let queue = Action::SetQueue(QueueId(u32::from(queue)));
         add(
             &mut switch,
             &[from, kind],
-            &[queue, Action::QueuedFate(fates), out(1)],
+            &[queue, Action::QueuedFrame(fates), out(1)],
         );
     }
     for frame in 0..waiting {

@@ -6,7 +6,7 @@
 
 use wire::ethernet::MacAddress;
 use wire::openflow::oxm::FieldKind;
-use wire::openflow::taktos::{MonitorId, QueuedFates};
+use wire::openflow::taktos::{MonitorId, QueuedFrameActions};
 use wire::openflow::{ControllerLength, TableId};
 
 use crate::group_table::GroupIndex;
@@ -43,7 +43,7 @@ pub(crate) enum Action {
     /// Take the frame for a signal of a mode; it ends.
     ModeArrange,
     /// Say what becomes of the frame while it waits in a queue.
-    QueuedFate(QueuedFates),
+    QueuedFrame(QueuedFrameActions),
 }
 
 impl Action {
@@ -293,7 +293,7 @@ impl Program {
             | Action::SetField(_)
             | Action::Group(_)
             | Action::ModeArrange
-            | Action::QueuedFate(_) => None,
+            | Action::QueuedFrame(_) => None,
         })
     }
 

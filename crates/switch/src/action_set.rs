@@ -114,7 +114,7 @@ pub(crate) const fn place_of(action: Action) -> u8 {
         Action::SetQueue(_) => place::QUEUE,
         Action::Group(_) => place::GROUP,
         Action::Output(_) => place::OUTPUT,
-        Action::FlowMonitor(_) | Action::ModeArrange | Action::QueuedFate(_) => place::NONE,
+        Action::FlowMonitor(_) | Action::ModeArrange | Action::QueuedFrame(_) => place::NONE,
     }
 }
 

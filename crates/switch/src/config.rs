@@ -39,9 +39,9 @@ pub struct Config {
     /// is begun later than it could have been counts as begun in time.
     pub catch_up: Duration,
     /// How many frames may go to the controllers, but for LLDP.
-    pub packet_ins: PuntBudget,
+    pub packet_ins: PacketInBudget,
     /// How many LLDP frames that an entry sends to the controllers may do so.
-    pub discovery: PuntBudget,
+    pub discovery: PacketInBudget,
     /// What becomes of frames while no controller is there.
     pub fail_mode: FailMode,
     /// When a connection that says nothing is asked, and when it is given up; if
@@ -97,7 +97,7 @@ impl PortConfig {
 /// How often something may happen: `burst` times at once, and once more after
 /// every `interval`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PuntBudget {
+pub struct PacketInBudget {
     /// The time after which one more is allowed.
     pub interval: Duration,
     /// How many may come at once.
@@ -159,11 +159,11 @@ impl Config {
             buffers: 0,
             queue_capacity: QUEUE_FRAMES as usize,
             catch_up: Duration::from_us(50),
-            packet_ins: PuntBudget {
+            packet_ins: PacketInBudget {
                 interval: Duration::from_us(250),
                 burst: 64,
             },
-            discovery: PuntBudget {
+            discovery: PacketInBudget {
                 interval: Duration::from_us(500),
                 burst: 64,
             },

@@ -25,8 +25,8 @@ use crate::meter_table::MeterTable;
 use crate::metering::Judged;
 use crate::modes::ModeKeeper;
 use crate::packet::{Origin, Packet};
+use crate::packet_in_budget::Budget;
 use crate::port::{Link, Port, PortIndex, Sending, Turn, URGENT, Waiting};
-use crate::punt_budget::Budget;
 
 /// How many ports a switch has at most.
 pub const PORTS_MAX: usize = 256;
@@ -39,10 +39,10 @@ const JUDGED_MAX: usize = 64;
 /// their way out.
 const OWN_FRAMES_A_PORT: usize = 3;
 /// How many frames may be on their way to the agent.
-const PUNTS_MAX: usize = 64;
+const PACKET_INS_MAX: usize = 64;
 /// How many buffers the switch uses beyond what waits in queues: the frame at
 /// hand and copies of it, those announced, and those for the agent.
-pub(crate) const IN_HAND_MAX: usize = 2 * PUNTS_MAX + 128 + GROUP_COPIES_A_FRAME as usize;
+pub(crate) const IN_HAND_MAX: usize = 2 * PACKET_INS_MAX + 128 + GROUP_COPIES_A_FRAME as usize;
 
 /// How much of a frame the controllers get if nobody said otherwise, OF13 clause
 /// 7.3.2.
@@ -50,7 +50,7 @@ pub(crate) const MISS_SEND_LENGTH: ControllerLength = ControllerLength(128);
 
 /// A frame for the controllers.
 #[derive(Debug)]
-pub(crate) struct Punt {
+pub(crate) struct PendingPacketIn {
     pub(crate) slot: SlotIndex,
     pub(crate) known: PipelineFields,
     pub(crate) origin: Origin,
@@ -69,7 +69,7 @@ pub(crate) struct Transmission {
 
 /// Whether there is still something to do with a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum FrameOutcome {
     Lives,
     /// It must go no further.
     Ends,
@@ -83,7 +83,7 @@ pub(crate) struct Egress {
     pub(crate) ports: Vec<Port>,
     pub(crate) pool: BufferPool,
     pub(crate) transmissions: VecDeque<Transmission>,
-    pub(crate) punts: VecDeque<Punt>,
+    pub(crate) pending_packet_ins: VecDeque<PendingPacketIn>,
     pub(crate) counters: SwitchCounters,
     pub(crate) groups: GroupTable,
     pub(crate) meters: MeterTable,
@@ -136,7 +136,7 @@ impl Egress {
             ports: ports.collect(),
             pool: BufferPool::keeping(OWN_FRAMES_A_PORT * config.ports.len(), config.buffers),
             transmissions: VecDeque::with_capacity(TRANSMISSIONS_MAX),
-            punts: VecDeque::with_capacity(PUNTS_MAX),
+            pending_packet_ins: VecDeque::with_capacity(PACKET_INS_MAX),
             counters: SwitchCounters::default(),
             groups: GroupTable::new(config.groups, config.group_buckets),
             meters: MeterTable::new(config.meters, config.meter_bands),
@@ -200,11 +200,11 @@ impl Egress {
         program: &Program,
         set: &ActionSet,
         form: Option<&Form>,
-    ) -> Fate {
+    ) -> FrameOutcome {
         if let Some(meter) = program.meter
-            && self.meter(now, packet, meter, form) == Fate::Ends
+            && self.meter(now, packet, meter, form) == FrameOutcome::Ends
         {
-            return Fate::Ends;
+            return FrameOutcome::Ends;
         }
         for (place, &action) in program.apply.iter().enumerate() {
             // Nobody needs the frame behind such a group, so it needs no copy.
@@ -213,17 +213,22 @@ impl Egress {
                 && (program.clear || set.is_empty())
             {
                 self.enter_group(now, packet, group);
-                return Fate::Ends;
+                return FrameOutcome::Ends;
             }
-            if self.execute(now, packet, action) == Fate::Ends {
-                return Fate::Ends;
+            if self.execute(now, packet, action) == FrameOutcome::Ends {
+                return FrameOutcome::Ends;
             }
         }
-        Fate::Lives
+        FrameOutcome::Lives
     }
 
     #[inline]
-    pub(crate) fn execute(&mut self, now: Instant, packet: &mut Packet, action: Action) -> Fate {
+    pub(crate) fn execute(
+        &mut self,
+        now: Instant,
+        packet: &mut Packet,
+        action: Action,
+    ) -> FrameOutcome {
         match action {
             Action::Output(target) => return self.output(now, packet, target),
             Action::SetQueue(queue) => packet.queue = queue,
@@ -237,9 +242,9 @@ impl Egress {
             Action::CopyTtl(direction) => return self.copy_ttl(packet, direction),
             Action::FlowMonitor(monitor) => self.show(now, packet, monitor),
             Action::ModeArrange => return self.arrange(now, packet),
-            Action::QueuedFate(fates) => packet.fates = fates,
+            Action::QueuedFrame(fates) => packet.fates = fates,
         }
-        Fate::Lives
+        FrameOutcome::Lives
     }
 
     /// Notes that an entry uses groups and a meter.
@@ -323,7 +328,7 @@ impl Egress {
                 && judged < JUDGED_MAX
                 && let Some(turn) = self.ports[at.at()].next_turn(now, self.level)
             {
-                judged += usize::from(self.take_turn(now, at, turn) == Fate::Ends);
+                judged += usize::from(self.take_turn(now, at, turn) == FrameOutcome::Ends);
             }
             if let Some(start) = self.ports[at.at()].next_start() {
                 self.next_start = self.next_start.min(start);
@@ -332,7 +337,7 @@ impl Egress {
     }
 
     /// Does what is decided about a frame that waited; says whether it leaves.
-    fn take_turn(&mut self, now: Instant, at: PortIndex, turn: Turn) -> Fate {
+    fn take_turn(&mut self, now: Instant, at: PortIndex, turn: Turn) -> FrameOutcome {
         match turn {
             Turn::Leaves(Waiting { queue, frame }) => {
                 let bytes = self.pool.frame(frame).len();
@@ -345,7 +350,7 @@ impl Egress {
                     departs,
                     queue,
                 });
-                return Fate::Lives;
+                return FrameOutcome::Lives;
             }
             Turn::Moved => self.modes.counters.queued_moved += 1,
             Turn::Dropped(frame) => {
@@ -354,7 +359,7 @@ impl Egress {
                 self.modes.counters.queued_dropped += 1;
             }
         }
-        Fate::Ends
+        FrameOutcome::Ends
     }
 
     /// Sends a frame of the switch itself out of a port ahead of all others, in the
@@ -391,7 +396,7 @@ impl Egress {
     }
 
     #[inline]
-    fn output(&mut self, now: Instant, packet: &mut Packet, target: Target) -> Fate {
+    fn output(&mut self, now: Instant, packet: &mut Packet, target: Target) -> FrameOutcome {
         match target {
             Target::Port(port) if packet.port == Some(port) => {}
             Target::Port(port) => self.send(now, packet, port),
@@ -403,10 +408,10 @@ impl Egress {
             Target::All => self.send_where(now, packet, Port::sends),
             Target::Flood => self.flood(now, packet),
             Target::Normal => self.bridge(now, packet),
-            Target::Controller(length) => self.punt(now, packet, packet.origin.reason, length),
-            Target::Tables => return Fate::Walks,
+            Target::Controller(length) => self.pending(now, packet, packet.origin.reason, length),
+            Target::Tables => return FrameOutcome::Walks,
         }
-        Fate::Lives
+        FrameOutcome::Lives
     }
 
     /// Sends to every port that takes floods, but the one of arrival.
@@ -458,7 +463,7 @@ impl Egress {
         }
     }
 
-    pub(crate) fn punt(
+    pub(crate) fn pending(
         &mut self,
         now: Instant,
         packet: &Packet,
@@ -479,7 +484,7 @@ impl Egress {
         };
         let bytes = self.pool.frame(packet.slot).len();
         let meter = self.meters.of_packet_ins();
-        if self.punts.len() >= PUNTS_MAX
+        if self.pending_packet_ins.len() >= PACKET_INS_MAX
             || !budget.take(now)
             || meter.is_some_and(|meter| meter.judge(now, bytes).is_some())
         {
@@ -488,7 +493,7 @@ impl Egress {
         }
         self.counters.punted += 1;
         self.pool.hold(packet.slot);
-        self.punts.push_back(Punt {
+        self.pending_packet_ins.push_back(PendingPacketIn {
             length,
             slot: packet.slot,
             known: packet.known,

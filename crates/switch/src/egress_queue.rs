@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use wire::openflow::taktos::QueuedFates;
+use wire::openflow::taktos::QueuedFrameActions;
 
 use crate::buffer_pool::SlotIndex;
 use crate::counters::{QueueCounters, QueueTally};
@@ -18,7 +18,7 @@ use crate::residence::Residence;
 pub(crate) struct Queued {
     pub(crate) frame: SlotIndex,
     /// What becomes of it while it waits.
-    pub(crate) fates: QueuedFates,
+    pub(crate) fates: QueuedFrameActions,
     /// How many came to the port before it.
     pub(crate) turn: u64,
 }

@@ -8,16 +8,16 @@ use wire::ethernet::{EtherType, SHORTEST_FRAME};
 use wire::openflow::PacketInReason;
 
 use crate::action::{Direction, FieldValue, Layer, Pop, Push};
-use crate::egress::{Egress, Fate};
+use crate::egress::{Egress, FrameOutcome};
 use crate::headers::Headers;
 use crate::packet::{Packet, Stale};
 use crate::{rewrite, tags, time_to_live};
 
 impl Egress {
-    pub(crate) fn set_field(&mut self, packet: &mut Packet, value: FieldValue) -> Fate {
+    pub(crate) fn set_field(&mut self, packet: &mut Packet, value: FieldValue) -> FrameOutcome {
         if let FieldValue::TunnelId(tunnel) = value {
             packet.set_tunnel(tunnel);
-            return Fate::Lives;
+            return FrameOutcome::Lives;
         }
         // What follows such a number is read as something else from now on.
         let stale = match matches!(value, FieldValue::EthType(_) | FieldValue::IpProto(_)) {
@@ -29,13 +29,13 @@ impl Egress {
         })
     }
 
-    pub(crate) fn set_ttl(&mut self, packet: &mut Packet, layer: Layer, ttl: u8) -> Fate {
+    pub(crate) fn set_ttl(&mut self, packet: &mut Packet, layer: Layer, ttl: u8) -> FrameOutcome {
         self.change(packet, Stale::Nothing, |frame, headers| {
             time_to_live::set(frame, headers, layer, ttl);
         })
     }
 
-    pub(crate) fn copy_ttl(&mut self, packet: &mut Packet, direction: Direction) -> Fate {
+    pub(crate) fn copy_ttl(&mut self, packet: &mut Packet, direction: Direction) -> FrameOutcome {
         self.change(packet, Stale::Nothing, |frame, headers| {
             time_to_live::copy(frame, headers, direction);
         })
@@ -46,53 +46,53 @@ impl Egress {
         now: Instant,
         packet: &mut Packet,
         layer: Layer,
-    ) -> Fate {
+    ) -> FrameOutcome {
         let mut result = Ok(());
         let fate = self.change(packet, Stale::Nothing, |frame, headers| {
             result = time_to_live::decrement(frame, headers, layer);
         });
-        if fate == Fate::Lives && result.is_err() {
+        if fate == FrameOutcome::Lives && result.is_err() {
             self.counters.abandoned += 1;
             let length = self.miss_send_length;
-            self.punt(now, packet, PacketInReason::InvalidTtl, length);
-            return Fate::Ends;
+            self.pending(now, packet, PacketInReason::InvalidTtl, length);
+            return FrameOutcome::Ends;
         }
         fate
     }
 
-    pub(crate) fn push(&mut self, packet: &mut Packet, tag: Push) -> Fate {
+    pub(crate) fn push(&mut self, packet: &mut Packet, tag: Push) -> FrameOutcome {
         packet.refresh_headers(&self.pool);
-        if self.make_unique(packet) == Fate::Ends {
-            return Fate::Ends;
+        if self.make_unique(packet) == FrameOutcome::Ends {
+            return FrameOutcome::Ends;
         }
         if self.pool.grow_front(packet.slot, tag.bytes()).is_err() {
             self.counters.abandoned += 1;
-            return Fate::Ends;
+            return FrameOutcome::Ends;
         }
         tags::push(self.pool.frame_mut(packet.slot), &packet.headers, tag);
         packet.stale = Stale::Headers;
-        Fate::Lives
+        FrameOutcome::Lives
     }
 
     /// Puts a VLAN tag in front if there is none.
-    pub(crate) fn ensure_tag(&mut self, packet: &mut Packet) -> Fate {
+    pub(crate) fn ensure_tag(&mut self, packet: &mut Packet) -> FrameOutcome {
         packet.refresh_headers(&self.pool);
         match packet.headers.tagged {
-            true => Fate::Lives,
+            true => FrameOutcome::Lives,
             false => self.push(packet, Push::Vlan(EtherType::VLAN.0)),
         }
     }
 
     /// Takes a tag off. A frame that was long enough for the medium remains so.
-    pub(crate) fn pop(&mut self, packet: &mut Packet, tag: Pop) -> Fate {
+    pub(crate) fn pop(&mut self, packet: &mut Packet, tag: Pop) -> FrameOutcome {
         packet.refresh_headers(&self.pool);
         if !tag.fits(&packet.headers) {
-            return Fate::Lives;
+            return FrameOutcome::Lives;
         }
         let fate = self.change(packet, Stale::Headers, |frame, headers| {
             tags::pop(frame, headers, tag);
         });
-        if fate == Fate::Lives {
+        if fate == FrameOutcome::Lives {
             let was_long_enough = self.pool.frame(packet.slot).len() >= SHORTEST_FRAME;
             self.pool.shrink_front(packet.slot, tag.bytes());
             if was_long_enough {
@@ -108,10 +108,10 @@ impl Egress {
         packet: &mut Packet,
         stale: Stale,
         change: impl FnOnce(&mut [u8], &Headers),
-    ) -> Fate {
+    ) -> FrameOutcome {
         packet.refresh_headers(&self.pool);
         let fate = self.make_unique(packet);
-        if fate == Fate::Lives {
+        if fate == FrameOutcome::Lives {
             change(self.pool.frame_mut(packet.slot), &packet.headers);
             packet.stale = packet.stale.max(stale);
         }
@@ -119,15 +119,15 @@ impl Egress {
     }
 
     /// Makes sure that a change of the frame is seen by nobody else.
-    fn make_unique(&mut self, packet: &mut Packet) -> Fate {
+    fn make_unique(&mut self, packet: &mut Packet) -> FrameOutcome {
         match self.pool.make_unique(packet.slot) {
             Some(slot) => {
                 packet.slot = slot;
-                Fate::Lives
+                FrameOutcome::Lives
             }
             None => {
                 self.counters.abandoned += 1;
-                Fate::Ends
+                FrameOutcome::Ends
             }
         }
     }

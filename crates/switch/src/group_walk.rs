@@ -14,7 +14,7 @@ use units::Instant;
 use wire::openflow::GroupType;
 
 use crate::action::Action;
-use crate::egress::{Egress, Fate};
+use crate::egress::{Egress, FrameOutcome};
 use crate::group_table::{Group, GroupIndex, GroupTable};
 use crate::packet::Packet;
 use crate::port::Port;
@@ -91,7 +91,7 @@ impl Egress {
                 // A group is the last in its action set.
                 Action::Group(next) => return self.enter_group(now, packet, next),
                 action => {
-                    if self.execute(now, packet, action) == Fate::Ends {
+                    if self.execute(now, packet, action) == FrameOutcome::Ends {
                         return;
                     }
                 }

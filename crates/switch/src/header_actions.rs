@@ -93,7 +93,7 @@ impl Demands {
             | Action::EnsureTag
             | Action::FlowMonitor(_)
             | Action::ModeArrange
-            | Action::QueuedFate(_) => true,
+            | Action::QueuedFrame(_) => true,
             Action::Pop(Pop::Vlan) => self.tags > 0,
             Action::Pop(Pop::Mpls(_))
             | Action::SetTtl(Layer::Mpls, _)
@@ -175,7 +175,7 @@ impl Demands {
             | Action::SetField(_)
             | Action::FlowMonitor(_)
             | Action::ModeArrange
-            | Action::QueuedFate(_) => {}
+            | Action::QueuedFrame(_) => {}
         }
     }
 
@@ -229,7 +229,7 @@ fn compile(action: openflow::Action) -> Result<Action, BadAction> {
         | openflow::Action::Group(_)
         | openflow::Action::FlowMonitor(_)
         | openflow::Action::ModeArrange
-        | openflow::Action::QueuedFate(_) => return Err(BadAction::BadType),
+        | openflow::Action::QueuedFrame(_) => return Err(BadAction::BadType),
     })
 }
 

@@ -57,11 +57,11 @@ mod metering;
 pub mod modes;
 mod normal;
 mod packet;
+mod packet_in_budget;
 mod packet_key;
 mod pipeline;
 mod port;
 mod program;
-mod punt_budget;
 mod residence;
 mod rewrite;
 mod selection;
@@ -73,8 +73,8 @@ mod timeouts;
 pub use agent::{CONNECTIONS_MAX, CloseReason, ConnectionId, Peer};
 pub use buffer_pool::FRAME_BYTES_MAX;
 pub use config::{
-    Config, FailMode, KeepAlive, MacTableConfig, Pacing, PacketBuffersConfig, PortConfig,
-    PuntBudget, QUEUE_FRAMES,
+    Config, FailMode, KeepAlive, MacTableConfig, Pacing, PacketBuffersConfig, PacketInBudget,
+    PortConfig, QUEUE_FRAMES,
 };
 pub use cost::{Cost, TableCost, Work};
 pub use counters::{PortCounters, QueueCounters, QueueTally, SwitchCounters, Unreceived};

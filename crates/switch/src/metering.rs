@@ -3,7 +3,7 @@
 use units::Instant;
 
 use crate::compiled::Form;
-use crate::egress::{Egress, Fate};
+use crate::egress::{Egress, FrameOutcome};
 use crate::meter_band::Treatment;
 use crate::meter_table::MeterIndex;
 use crate::packet::{Packet, Stale};
@@ -34,7 +34,7 @@ impl Egress {
         packet: &mut Packet,
         index: MeterIndex,
         form: Option<&Form>,
-    ) -> Fate {
+    ) -> FrameOutcome {
         let treatment = match self.judged.verdicts.pop() {
             None => self.judge(now, packet, index, form),
             Some(0) => None,
@@ -59,12 +59,16 @@ impl Egress {
         }
     }
 
-    pub(crate) fn obey(&mut self, packet: &mut Packet, treatment: Option<Treatment>) -> Fate {
+    pub(crate) fn obey(
+        &mut self,
+        packet: &mut Packet,
+        treatment: Option<Treatment>,
+    ) -> FrameOutcome {
         match treatment {
-            None => Fate::Lives,
+            None => FrameOutcome::Lives,
             Some(Treatment::Drop) => {
                 self.counters.metered += 1;
-                Fate::Ends
+                FrameOutcome::Ends
             }
             Some(Treatment::Remark(levels)) => self.change(packet, Stale::Key, |frame, headers| {
                 rewrite::raise_drop_precedence(frame, headers, levels);

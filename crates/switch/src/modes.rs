@@ -1,7 +1,7 @@
 //! Criticality modes: how much a network gives up for what matters most.
 //!
 //! A [`FlowMonitor`] notices that a flow wants more than the present level grants it.
-//! The [`Agreement`] turns that into a mode that all switches end up in, by signals
+//! The [`ModeConsensus`] turns that into a mode that all switches end up in, by signals
 //! between neighbours and without a controller. In the switch both are driven by
 //! actions of entries: `FLOW_MONITOR` shows a frame to a monitor, `MODE_ARRANGE` takes
 //! it for a signal, `QUEUED_FATE` says what becomes of it while it waits (S2-6). The
@@ -25,20 +25,20 @@
 /// How many flows a switch watches at most.
 pub const MONITORS_MAX: usize = 1024;
 
-mod agreement;
-mod arrangement;
 mod flow_monitor;
 mod keeper;
+mod mode_consensus;
+mod mode_handler;
 mod monitor_table;
 mod outbox;
 mod shared;
 
-pub(crate) use agreement::word_of;
-pub use agreement::{Agreement, Heard, Refusal, Restraint, Step};
-pub use arrangement::Violation;
 pub use flow_monitor::{
     Contract, Contracts, ContractsError, Demand, FlowMonitor, MonitorCounters, Packet,
 };
 pub(crate) use keeper::{FarEnd, ModeKeeper};
+pub(crate) use mode_consensus::word_of;
+pub use mode_consensus::{Heard, ModeConsensus, Refusal, Restraint, Step};
+pub use mode_handler::Violation;
 pub(crate) use monitor_table::{TooManyMonitors, Watch};
 pub(crate) use shared::SharedModes;

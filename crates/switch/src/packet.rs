@@ -3,7 +3,7 @@
 
 use wire::ethernet::EtherType;
 use wire::mode_signal::Level;
-use wire::openflow::taktos::QueuedFates;
+use wire::openflow::taktos::QueuedFrameActions;
 use wire::openflow::{Cookie, PacketInReason, PortNumber, TableId};
 
 use crate::action::MetadataChange;
@@ -28,7 +28,7 @@ pub(crate) struct Packet {
     /// The queue for the next output.
     pub(crate) queue: u8,
     /// What becomes of it while it waits there.
-    pub(crate) fates: QueuedFates,
+    pub(crate) fates: QueuedFrameActions,
     pub(crate) stale: Stale,
 }
 
@@ -66,7 +66,7 @@ impl Packet {
             origin: Origin::PACKET_OUT,
             headers,
             queue: 0,
-            fates: QueuedFates::STAY,
+            fates: QueuedFrameActions::STAY,
             stale: Stale::Nothing,
         }
     }

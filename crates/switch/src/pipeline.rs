@@ -19,7 +19,7 @@ use crate::compiled::Form;
 use crate::config::Config;
 use crate::cost::{self, Cost};
 use crate::counters::{TableCounters, Unreceived};
-use crate::egress::{Egress, Fate};
+use crate::egress::{Egress, FrameOutcome};
 use crate::entry::Entry;
 use crate::flow_table::{EntryIndex, FlowTable};
 use crate::headers;
@@ -187,9 +187,9 @@ impl Pipeline {
         };
         for &action in actions {
             match self.egress.execute(now, &mut packet, action) {
-                Fate::Lives => {}
-                Fate::Ends => break,
-                Fate::Walks => {
+                FrameOutcome::Lives => {}
+                FrameOutcome::Ends => break,
+                FrameOutcome::Walks => {
                     self.egress.pool.hold(packet.slot);
                     self.walk(now, packet.clone());
                 }
@@ -288,7 +288,7 @@ impl Pipeline {
 
     pub(crate) fn walk(&mut self, now: Instant, mut packet: Packet) {
         self.action_set.clear();
-        if self.walk_tables(now, &mut packet) == Fate::Lives {
+        if self.walk_tables(now, &mut packet) == FrameOutcome::Lives {
             let before = self.egress.counters.dropped;
             self.execute_set(now, &mut packet);
             let lost = self.egress.counters.dropped - before;
@@ -297,7 +297,7 @@ impl Pipeline {
         self.egress.finish(&packet);
     }
 
-    fn walk_tables(&mut self, now: Instant, packet: &mut Packet) -> Fate {
+    fn walk_tables(&mut self, now: Instant, packet: &mut Packet) -> FrameOutcome {
         let Self {
             tables,
             egress,
@@ -318,9 +318,9 @@ impl Pipeline {
                 if *misses == Misses::Told {
                     packet.origin = Origin::miss(at);
                     let length = egress.miss_send_length;
-                    egress.punt(now, packet, PacketInReason::NoMatch, length);
+                    egress.pending(now, packet, PacketInReason::NoMatch, length);
                 }
-                return Fate::Ends;
+                return FrameOutcome::Ends;
             };
             packet.origin = entry.origin(at, index);
             let program = &entry.program;
@@ -336,7 +336,7 @@ impl Pipeline {
             let next = program.goto;
             charge(tables, packet.origin, egress.counters.dropped - before);
             match (fate, next) {
-                (Fate::Lives, Some(next)) => at = next,
+                (FrameOutcome::Lives, Some(next)) => at = next,
                 (fate, _) => return fate,
             }
         }
@@ -348,7 +348,7 @@ impl Pipeline {
             if let Action::Group(group) = action {
                 return self.egress.enter_group(now, packet, group);
             }
-            if self.egress.execute(now, packet, action) == Fate::Ends {
+            if self.egress.execute(now, packet, action) == FrameOutcome::Ends {
                 return;
             }
         }

@@ -13,7 +13,7 @@ use units::{BitRate, Delay, Duration, Instant};
 use wire::ethernet::wire_size;
 use wire::mode_signal::Level;
 use wire::openflow;
-use wire::openflow::taktos::{Fate, QueuedFates};
+use wire::openflow::taktos::{QueuedFrameAction, QueuedFrameActions};
 
 use crate::buffer_pool::SlotIndex;
 use crate::config::{Pacing, PortConfig};
@@ -120,7 +120,7 @@ impl Port {
         &mut self,
         now: Instant,
         frame: SlotIndex,
-        (queue, fates): (u8, QueuedFates),
+        (queue, fates): (u8, QueuedFrameActions),
         bytes: usize,
     ) -> Result<Sending, QueueFull> {
         if self.waiting == 0 && self.busy_until <= now && self.ahead.is_none() {
@@ -188,10 +188,10 @@ impl Port {
             frame: next.frame,
         });
         Some(match next.fates.at(level) {
-            Fate::Stay => leaves,
-            Fate::Move(to) if to == queue => leaves,
-            Fate::Move(to) => self.move_to(to, next),
-            Fate::Drop => {
+            QueuedFrameAction::Stay => leaves,
+            QueuedFrameAction::Move(to) if to == queue => leaves,
+            QueuedFrameAction::Move(to) => self.move_to(to, next),
+            QueuedFrameAction::Drop => {
                 self.count_drop(queue);
                 Turn::Dropped(next.frame)
             }

@@ -173,7 +173,7 @@ impl Compiler<'_> {
                 Action::FlowMonitor(id)
             }
             openflow::Action::ModeArrange => Action::ModeArrange,
-            openflow::Action::QueuedFate(fates) => Action::QueuedFate(fates),
+            openflow::Action::QueuedFrame(fates) => Action::QueuedFrame(fates),
             openflow::Action::CopyTtlOut
             | openflow::Action::CopyTtlIn
             | openflow::Action::SetMplsTtl(_)
@@ -211,7 +211,7 @@ fn check_in_set(actions: &[Action]) -> Result<(), ErrorKind> {
     let of_modes = |action: &Action| {
         matches!(
             action,
-            Action::FlowMonitor(_) | Action::ModeArrange | Action::QueuedFate(_)
+            Action::FlowMonitor(_) | Action::ModeArrange | Action::QueuedFrame(_)
         )
     };
     match actions.iter().any(of_modes) {

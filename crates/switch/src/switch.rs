@@ -371,7 +371,7 @@ impl Switch {
     #[inline]
     fn receive(&mut self, port: PortNumber, frame: Arrival<'_>, engine: Engine) {
         self.pipeline.receive(self.now, port, frame, engine);
-        if !self.pipeline.egress.punts.is_empty() {
+        if !self.pipeline.egress.pending_packet_ins.is_empty() {
             self.agent.send_punts(self.now, &mut self.pipeline);
         }
         if self.pipeline.egress.modes.has_news() {

@@ -26,10 +26,10 @@ use std::thread::{self, JoinHandle};
 
 use linux::carrier_watch::{CarrierWatch, Effort};
 use linux::dialer::Dialer;
-use linux::kernel_engine::{EngineError, PlugError};
+use linux::interface_guard::InterfaceGuardError;
+use linux::kernel_engine::{EngineError, PortBindingError};
 use linux::listener::Listener;
-use linux::loan::LoanError;
-use linux::packet_loop::{Closed, Command, PacketLoop, Plug, Record, Station, Waiting};
+use linux::packet_loop::{Closed, Command, PacketLoop, PortBinding, Record, Station, Waiting};
 use linux::scheduling::{self, HIGHEST_NICE, Placement, Rank, Wish};
 use switch::{CONNECTIONS_MAX, Config, FailMode};
 use thiserror::Error;
@@ -101,7 +101,7 @@ pub enum DatapathError {
     Taken {
         interface: String,
         /// Who, and what to do.
-        reason: Box<LoanError>,
+        reason: Box<InterfaceGuardError>,
     },
     /// The kernel cannot forward for this switch.
     #[error("{_0}; `--engine packet` does without")]
@@ -112,7 +112,7 @@ pub enum DatapathError {
     )]
     Hanging {
         interface: String,
-        reason: Box<PlugError>,
+        reason: Box<PortBindingError>,
     },
     #[error("cannot listen on {endpoint}: {reason}")]
     Listen { endpoint: String, reason: io::Error },
@@ -183,7 +183,7 @@ impl Datapath {
         let board = Board::of(carried.ports, plan)?;
         let keeper = PortKeeper::start(board.kept, carried.carriage, commands, tell)?;
         let (tell, closed) = mpsc::sync_channel(EVENTS_WAITING);
-        let station = Station::new(carried.config, board.plugs).telling(tell);
+        let station = Station::new(carried.config, board.bindings).telling(tell);
         let station = match carried.engine {
             Some(engine) => station.carried_by(engine),
             None => station,
@@ -278,7 +278,7 @@ impl Drop for PacketThread {
 
 /// The ports, taken apart for those who need a piece of each.
 struct Board {
-    plugs: Vec<Plug>,
+    bindings: Vec<PortBinding>,
     interfaces: Vec<linux::interface::Interface>,
     kept: Vec<KeptPort>,
 }
@@ -286,17 +286,19 @@ struct Board {
 impl Board {
     fn of(opened: Vec<OpenedPort>, plan: &Plan) -> io::Result<Self> {
         let mut board = Self {
-            plugs: Vec::new(),
+            bindings: Vec::new(),
             interfaces: Vec::new(),
             kept: Vec::new(),
         };
         for (port, plan) in opened.into_iter().zip(&plan.ports) {
             let watched = board.interfaces.len();
-            board.interfaces.push(port.loan.interface().try_clone()?);
-            board.plugs.push(Plug::new(plan.number, port.port, watched));
+            board.interfaces.push(port.guard.interface().try_clone()?);
+            board
+                .bindings
+                .push(PortBinding::new(plan.number, port.port, watched));
             board.kept.push(KeptPort {
                 plan: plan.clone(),
-                loan: Some(port.loan),
+                guard: Some(port.guard),
             });
         }
         Ok(board)

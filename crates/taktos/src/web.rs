@@ -2,7 +2,7 @@
 //! (S1-5, S1-8).
 //!
 //! HTTP is served by threads of its own. A request becomes a question to the
-//! controller's desk, and waits ([`office`]); the thread that listens to the
+//! controller's desk, and waits ([`pending_requests`]); the thread that listens to the
 //! controller brings answers to those who wait and events to those who watch
 //! ([`feed`]). So no client, however many and however slow, holds up the
 //! controller's thread; what many ask for is made once and shared ([`kept`]).
@@ -15,8 +15,8 @@ pub mod feed;
 pub mod gate;
 pub mod kept;
 pub mod metrics;
-pub mod office;
 pub mod operations;
+pub mod pending_requests;
 pub mod problem;
 pub mod query;
 pub mod server;

@@ -24,7 +24,7 @@ use units::{BitRate, DataSize, Delay};
 
 use super::ledger::Ledger;
 use super::request::{MAX_DELAY, Request, Tree};
-use super::stage::{Room, Stage, StageId, Unpromised};
+use super::stage::{BestEffort, Room, Stage, StageId};
 use crate::bounds::processing::FRAME;
 use crate::bounds::strict_priority::CLASSES;
 use crate::loko::Fraction;
@@ -143,7 +143,7 @@ pub struct Allocation {
 #[must_use]
 pub fn allocate_for_deadlines(
     stages: &[Stage],
-    unpromised: &[(StageId, Unpromised)],
+    unpromised: &[(StageId, BestEffort)],
     expected: &[Request],
 ) -> Option<Allocation> {
     let ceilings = Ceilings::of(stages, expected);
@@ -166,7 +166,7 @@ pub fn allocate_for_deadlines(
 
 fn count_admitted(
     stages: &[Stage],
-    unpromised: &[(StageId, Unpromised)],
+    unpromised: &[(StageId, BestEffort)],
     expected: &[Request],
 ) -> Option<usize> {
     let mut ledger = Ledger::new(stages.to_vec());

@@ -16,7 +16,7 @@ use super::growth::least_budgets;
 use super::load::StageLoad;
 use super::plan::Plan;
 use super::request::Request;
-use super::stage::{Stage, StageId, Unpromised};
+use super::stage::{BestEffort, Stage, StageId};
 use crate::bounds::processing::FrameBucket;
 
 /// Returns `stages` with the smallest budgets, and `headroom` on them, that admit
@@ -31,7 +31,7 @@ use crate::bounds::processing::FrameBucket;
 #[must_use]
 pub fn suggest_budgets(
     stages: &[Stage],
-    unpromised: &[(StageId, Unpromised)],
+    unpromised: &[(StageId, BestEffort)],
     requests: &[Request],
     headroom: Headroom,
 ) -> Option<Vec<Stage>> {

@@ -11,7 +11,7 @@ use super::load::StageLoad;
 use super::plan::Plan;
 use super::refusal::{Breach, Fits, Refusal};
 use super::request::{Malformed, Request};
-use super::stage::{FailureId, Stage, StageId, Unpromised};
+use super::stage::{BestEffort, FailureId, Stage, StageId};
 use crate::bounds::processing::FrameBucket;
 use crate::min_plus::TokenBucket;
 
@@ -218,7 +218,7 @@ impl Ledger {
     ///
     /// If the budget of the stage, on which promises rest, would not hold, or the
     /// stage has no processor.
-    pub fn declare_unpromised(&mut self, stage: StageId, work: Unpromised) -> Result<(), Refusal> {
+    pub fn declare_unpromised(&mut self, stage: StageId, work: BestEffort) -> Result<(), Refusal> {
         let frames = self.processing_work(stage, work)?;
         let counted = self.count_unpromised(stage, frames);
         counted.map_err(|breach| breach.refuse(Fits::default()))
@@ -266,7 +266,7 @@ impl Ledger {
     /// # Panics
     ///
     /// If that much had not been declared.
-    pub fn retract_unpromised(&mut self, stage: StageId, work: Unpromised) -> Result<(), Refusal> {
+    pub fn retract_unpromised(&mut self, stage: StageId, work: BestEffort) -> Result<(), Refusal> {
         let frames = self.processing_work(stage, work)?;
         self.loads[stage.index()].remove_unpromised(frames);
         Ok(())
@@ -340,7 +340,7 @@ impl Ledger {
         }
     }
 
-    fn processing_work(&self, stage: StageId, work: Unpromised) -> Result<FrameBucket, Refusal> {
+    fn processing_work(&self, stage: StageId, work: BestEffort) -> Result<FrameBucket, Refusal> {
         let refuse = |malformed| Err(Breach::from(malformed).refuse(Fits::default()));
         match self.stages.get(stage.index()) {
             None => refuse(Malformed::UnknownStage { stage }),

@@ -28,7 +28,7 @@ use units::{DataSize, Delay};
 use super::ledger::{FlowId, Ledger};
 use super::refusal::Refusal;
 use super::request::Request;
-use super::stage::{Stage, StageId, Unpromised};
+use super::stage::{BestEffort, Stage, StageId};
 use crate::bounds::processing::FrameBucket;
 use crate::min_plus::TokenBucket;
 
@@ -158,7 +158,7 @@ impl ModalLedger {
     pub fn declare_unpromised(
         &mut self,
         stage: StageId,
-        work: Unpromised,
+        work: BestEffort,
     ) -> Result<(), ModalRefusal> {
         for at in 0..self.cases.len() {
             let declared = self.cases[at].ledger.declare_unpromised(stage, work);
@@ -363,7 +363,7 @@ mod tests {
     #[test]
     fn work_without_promise_is_declared_for_all_modes_or_none() {
         let mut ledger = ModalLedger::new(&stages(), &[&[NORMAL], &[EMERGENCY]]);
-        let work = Unpromised {
+        let work = BestEffort {
             traffic: TokenBucket::new(BitRate::from_mbps(60), FRAME),
             smallest_frame: FRAME,
         };

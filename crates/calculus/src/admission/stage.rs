@@ -159,14 +159,14 @@ impl Stage {
 /// Work at a processing stage for which nothing is promised: best-effort
 /// traffic, messages of the controller, probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unpromised {
+pub struct BestEffort {
     /// What arrives at most.
     pub traffic: TokenBucket,
     /// The smallest of its frames.
     pub smallest_frame: DataSize,
 }
 
-impl Unpromised {
+impl BestEffort {
     /// Returns the work in frames, or nothing if it makes no sense.
     pub(super) fn frames(&self) -> Option<FrameBucket> {
         self.validate().ok()?;

@@ -177,7 +177,7 @@ fn a_buffer_that_could_overflow_is_refused() {
 #[test]
 fn work_without_promise_takes_its_part_of_the_processor() {
     let mut ledger = Ledger::new(switches(1));
-    let flood = Unpromised {
+    let flood = BestEffort {
         traffic: TokenBucket::new(LINK, SAMPLE),
         smallest_frame: DataSize::from_bytes(84),
     };

@@ -3,8 +3,8 @@ use serde_json::Value;
 
 use super::*;
 use crate::document::{
-    Alternative, Changes, Copies, Demand, End, FORMAT, Figures, Frames, Host, Level, Link, Network,
-    PortBudget, ProcessorBudget, Profile, Protection, Switch, Unpromised, Unreadable,
+    Alternative, BestEffort, Changes, Copies, Demand, End, FORMAT, Figures, Frames, Host, Level,
+    Link, Network, PortBudget, ProcessorBudget, Profile, Protection, Switch, Unreadable,
 };
 
 mod links;
@@ -53,7 +53,7 @@ fn more_than_the_link_carries_is_an_overload() {
 #[test]
 fn a_processor_that_works_without_end_is_an_overload() {
     let flooded = altered(|it| {
-        it.network.hosts[3].unpromised = Some(Unpromised {
+        it.network.hosts[3].unpromised = Some(BestEffort {
             rate_bps: 672_000_000,
             largest_frame_bit: 1_344,
             smallest_frame_bit: 672,
@@ -149,7 +149,7 @@ fn a_stage_that_no_flow_passes_has_to_keep_no_budget() {
         .ports
         .retain(|budget| budget.switch != "s3" && budget.port != 3);
     flooded.network.links[2].rate_bps = 1_000_000_000;
-    flooded.network.hosts[2].unpromised = Some(Unpromised {
+    flooded.network.hosts[2].unpromised = Some(BestEffort {
         rate_bps: 1_000_000_000,
         largest_frame_bit: 672,
         smallest_frame_bit: 672,
@@ -291,7 +291,7 @@ fn what_is_sent_without_a_promise_comes_over_links_between_switches() {
     let with_budget = |ps, floods: bool| {
         let mut ring = ring();
         ring.levels[0].processors[0].budget_ps = ps;
-        ring.network.hosts[2].unpromised = floods.then_some(Unpromised {
+        ring.network.hosts[2].unpromised = floods.then_some(BestEffort {
             rate_bps: 1_000_000,
             largest_frame_bit: 672,
             smallest_frame_bit: 672,
@@ -701,7 +701,7 @@ fn figures(certificate: &mut Certificate, change: impl FnOnce(&mut Figures)) {
 
 fn unpromised(certificate: &mut Certificate, numbers: [u64; 3]) {
     let [rate_bps, largest_frame_bit, smallest_frame_bit] = numbers;
-    certificate.network.hosts[3].unpromised = Some(Unpromised {
+    certificate.network.hosts[3].unpromised = Some(BestEffort {
         rate_bps,
         largest_frame_bit,
         smallest_frame_bit,
@@ -730,7 +730,7 @@ fn numbers(path: &str, value: &Value, found: &mut Vec<String>) {
 fn by_hand() -> Certificate {
     let mut network = network_of(&["s1"]);
     network.hosts = ["h1", "h2", "relay", "noisy"].map(host).to_vec();
-    network.hosts[3].unpromised = Some(Unpromised {
+    network.hosts[3].unpromised = Some(BestEffort {
         rate_bps: 672_000,
         largest_frame_bit: 1_344,
         smallest_frame_bit: 672,

@@ -27,7 +27,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use calculus::admission::{
-    Constraint, Headroom, Ledger, MAX_DELAY, Refusal, Request, Stage, StageId, Tree, Unpromised,
+    BestEffort, Constraint, Headroom, Ledger, MAX_DELAY, Refusal, Request, Stage, StageId, Tree,
     suggest_budgets,
 };
 use units::Delay;
@@ -48,7 +48,7 @@ pub(super) struct Modal {
     /// What was promised at the lowest level, a change included.
     lowest: BTreeMap<ReservationId, Delay>,
     levels: BTreeMap<Level, AtLevel>,
-    unpromised: Vec<(StageId, Unpromised)>,
+    unpromised: Vec<(StageId, BestEffort)>,
     probes: Vec<Request>,
     /// Stages at which nothing can be promised.
     unfit: BTreeSet<StageId>,
@@ -102,7 +102,7 @@ impl Modal {
         self.unfit.insert(stage);
     }
 
-    pub(super) fn declare_unpromised(&mut self, stage: StageId, work: Unpromised) {
+    pub(super) fn declare_unpromised(&mut self, stage: StageId, work: BestEffort) {
         self.unpromised.push((stage, work));
         for at in self.levels.values_mut() {
             let declared = at.ledger.declare_unpromised(stage, work);

@@ -7,7 +7,7 @@ use wire::openflow::{
 };
 
 use super::*;
-use crate::desired::{PlacedRule, Subject};
+use crate::desired::{EntryOwner, PlacedRule};
 use crate::northbound::FlowId;
 
 const AT: DatapathId = DatapathId(1);
@@ -198,7 +198,7 @@ fn desired(inputs: &[u32]) -> Desired {
     let mut desired = Desired::default();
     for input in inputs {
         let rule = entry(*input, 1, Cookie(0)).rule();
-        let subject = Subject::Flow(FlowId(*input));
+        let subject = EntryOwner::Flow(FlowId(*input));
         desired.put(subject, (AT, rule.place()), rule.form());
     }
     desired

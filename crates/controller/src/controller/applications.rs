@@ -10,13 +10,13 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::applications::{Applications, from_bytes, names_from_bytes, names_to_bytes, to_bytes};
-use crate::desired::Subject;
+use crate::desired::EntryOwner;
 use crate::forwarding::{self, Forwarding};
 use crate::northbound::{
     ApplicationId, ApplicationKind, ApplicationSummary, Event, MAX_WAITING, Manifest, Reply,
     RequestId,
 };
-use crate::punts::Budgets;
+use crate::packet_in_classes::Budgets;
 use crate::rules;
 use crate::store::{Key, StoreWrite};
 
@@ -142,7 +142,7 @@ impl Controller {
     pub(super) fn application_summaries(&self) -> Vec<ApplicationSummary> {
         let all = self.applications.iter();
         let summary = |(id, loaded): (ApplicationId, &crate::applications::Loaded)| {
-            let subject = Subject::Application(id);
+            let subject = EntryOwner::Application(id);
             ApplicationSummary {
                 id,
                 manifest: loaded.manifest.clone(),
@@ -216,7 +216,7 @@ impl Controller {
         let Some(manifest) = self.applications.remove(application) else {
             return;
         };
-        self.clear_rules(Subject::Application(application));
+        self.clear_rules(EntryOwner::Application(application));
         self.end_intents_of(&manifest.name);
         self.follow_applications();
         self.outbox.notify(Event::ApplicationUnloaded {
@@ -264,7 +264,7 @@ impl Controller {
         let attached = hosts.filter_map(|host| Some((host.mac, host.attachment?)));
         let attached: Vec<_> = attached.collect();
         for (mac, port) in attached {
-            let subject = Subject::KnownHost(mac);
+            let subject = EntryOwner::KnownHost(mac);
             match self.forwarding {
                 None => self.set_rules(subject, vec![rules::known_host(mac, port)]),
                 Some(_) => self.clear_rules(subject),

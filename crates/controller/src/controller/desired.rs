@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wire::openflow::DatapathId;
 
-use crate::desired::{Content, Outcome, PlacedRule, Progress, Spot, Standing, Subject};
+use crate::desired::{Content, EntryOwner, Outcome, PlacedRule, Progress, RuleKey, Standing};
 use crate::flows::{Flow, Installation, Standing as FlowStanding};
 use crate::northbound::{Event, FlowId};
 use crate::rules;
@@ -17,7 +17,7 @@ use crate::session::Slot;
 use crate::transition::Stages;
 
 use super::Controller;
-use super::moves::Part;
+use super::staged_updates::Part;
 
 /// How many restored flows are recorded at once, so that nothing waits long
 /// behind them.
@@ -31,7 +31,7 @@ const SETTLED_AT_ONCE: usize = 8_192;
 impl Controller {
     /// Makes these the rules of a subject, in place of those it had: make before
     /// break, smallest difference.
-    pub(super) fn set_rules(&mut self, subject: Subject, rules: Vec<PlacedRule>) {
+    pub(super) fn set_rules(&mut self, subject: EntryOwner, rules: Vec<PlacedRule>) {
         let forms = rules.iter().map(|rule| (rule.datapath, rule.form()));
         let wanted: Content = forms
             .map(|(datapath, form)| ((datapath, form.place()), form))
@@ -48,7 +48,7 @@ impl Controller {
     }
 
     /// Takes all rules of a subject away.
-    pub(super) fn clear_rules(&mut self, subject: Subject) {
+    pub(super) fn clear_rules(&mut self, subject: EntryOwner) {
         self.set_rules(subject, Vec::new());
     }
 
@@ -57,7 +57,7 @@ impl Controller {
         let class = self.reservations.echo_class(datapath);
         for service in rules::services(datapath, class) {
             let spot = (datapath, service.place());
-            self.desired.put(Subject::Service, spot, service.form());
+            self.desired.put(EntryOwner::Service, spot, service.form());
             if let Some(rule) = self.desired.get(datapath, spot.1) {
                 rule.emit_add(self.outbox.to(slot));
             }
@@ -69,7 +69,7 @@ impl Controller {
         let class = self.reservations.echo_class(datapath);
         for service in rules::services(datapath, class) {
             let spot = (datapath, service.place());
-            self.desired.take(Subject::Service, spot);
+            self.desired.take(EntryOwner::Service, spot);
         }
         self.desired.forget(datapath);
     }
@@ -83,7 +83,7 @@ impl Controller {
         let Some(flow) = self.flows.get(id) else {
             return;
         };
-        let subject = Subject::Flow(id);
+        let subject = EntryOwner::Flow(id);
         for (spot, form) in flow.content(&flow.way) {
             self.desired.record(subject, spot, form);
         }
@@ -112,7 +112,7 @@ impl Controller {
             let Some(id) = self.flows.take_altered() else {
                 return;
             };
-            let subject = Subject::Guard(id);
+            let subject = EntryOwner::Guard(id);
             let wanted = self.flows.get(id).map(Flow::guards).unwrap_or_default();
             match self.desired.is_owner(subject) {
                 true => self.set_content_at_once(subject, &wanted.into_iter().collect()),
@@ -123,8 +123,8 @@ impl Controller {
     }
 
     /// Notes that all that a subject was sent has been confirmed.
-    pub(super) fn confirm_entries(&mut self, subject: Subject) {
-        let spots: Vec<Spot> = self.desired.of_subject(subject).collect();
+    pub(super) fn confirm_entries(&mut self, subject: EntryOwner) {
+        let spots: Vec<RuleKey> = self.desired.of_subject(subject).collect();
         for spot in spots {
             if self.is_synchronised(spot.0) {
                 self.confirm_entry(spot);
@@ -139,7 +139,7 @@ impl Controller {
 
     /// Returns what became of the entries of a subject, or `None` if switches
     /// have not confirmed them all yet.
-    pub(super) fn outcome(&self, subject: Subject) -> Option<Outcome> {
+    pub(super) fn outcome(&self, subject: EntryOwner) -> Option<Outcome> {
         match self.desired.progress(subject) {
             Progress::Confirmed => return Some(Outcome::Confirmed),
             Progress::Pending => return None,
@@ -170,26 +170,26 @@ impl Controller {
     }
 
     /// Tells the owner of entries what became of them, if that is settled.
-    pub(super) fn settle(&mut self, subject: Subject) {
+    pub(super) fn settle(&mut self, subject: EntryOwner) {
         if let Some(outcome) = self.outcome(subject) {
             self.rules_settled(subject, outcome);
         }
     }
 
     /// Tells the owner of rules what became of them.
-    pub(super) fn rules_settled(&mut self, subject: Subject, outcome: Outcome) {
+    pub(super) fn rules_settled(&mut self, subject: EntryOwner, outcome: Outcome) {
         self.modes.look_again();
         match subject {
-            Subject::Service
-            | Subject::KnownHost(_)
-            | Subject::Gathering(_)
-            | Subject::Route(_)
-            | Subject::Modes
-            | Subject::Levels(_)
-            | Subject::Guard(_) => {}
-            Subject::Flow(flow) => self.flow_settled(flow, outcome),
-            Subject::Intent(intent) => self.intent_settled(intent, outcome),
-            Subject::Application(_) => {
+            EntryOwner::Service
+            | EntryOwner::KnownHost(_)
+            | EntryOwner::Gathering(_)
+            | EntryOwner::Route(_)
+            | EntryOwner::Modes
+            | EntryOwner::Levels(_)
+            | EntryOwner::Guard(_) => {}
+            EntryOwner::Flow(flow) => self.flow_settled(flow, outcome),
+            EntryOwner::Intent(intent) => self.intent_settled(intent, outcome),
+            EntryOwner::Application(_) => {
                 let (subject, outcome) = (subject.to_string(), self.in_words(outcome));
                 self.outbox.notify(Event::RulesSettled { subject, outcome });
             }
@@ -224,7 +224,7 @@ impl Controller {
         self.desired.synchronise(datapath);
         self.promises_changed();
         let rules = self.desired.of_switch(datapath);
-        let spots: Vec<Spot> = rules.map(|(place, _)| (datapath, place)).collect();
+        let spots: Vec<RuleKey> = rules.map(|(place, _)| (datapath, place)).collect();
         spots.into_iter().for_each(|spot| self.confirm_entry(spot));
         self.retry_all_refused(datapath);
         self.settle_switch(datapath);
@@ -235,7 +235,7 @@ impl Controller {
 
     fn settle_switch(&mut self, datapath: DatapathId) {
         let rules = self.desired.of_switch(datapath);
-        let subjects: BTreeSet<Subject> = rules.map(|(_, rule)| rule.subject).collect();
+        let subjects: BTreeSet<EntryOwner> = rules.map(|(_, rule)| rule.subject).collect();
         self.unsettled.extend(subjects);
         self.settle_some();
     }

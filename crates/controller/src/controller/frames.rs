@@ -9,8 +9,8 @@ use crate::discovery::{ECHO, ECHOED};
 use crate::forwarding::{self, Shortage};
 use crate::mac_table::Station;
 use crate::northbound::{Detection, Event};
+use crate::packet_in_classes::FrameClass;
 use crate::place::{LinkEnds, PortId};
-use crate::punts::FrameClass;
 use crate::session::Slot;
 use crate::view::Confirmed;
 

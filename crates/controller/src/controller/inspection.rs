@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use wire::openflow::{Action, Cookie, DatapathId, Instruction, MatchField};
 
 use crate::audit::Reported;
-use crate::desired::{COOKIE_MASK_OURS, COOKIE_OURS, Form, Rule, RulePlace, Standing, Subject};
+use crate::desired::{COOKIE_MASK_OURS, COOKIE_OURS, EntryOwner, Form, Rule, RulePlace, Standing};
 use crate::forwarding;
 use crate::northbound::{
     ApplicationId, ApplicationKind, Reply, RequestId, RuleOwner, RuleState, RuleSummary,
@@ -116,25 +116,26 @@ impl Controller {
         RuleOwner::Application { id, name }
     }
 
-    fn owner(&self, subject: Subject) -> RuleOwner {
+    fn owner(&self, subject: EntryOwner) -> RuleOwner {
         match subject {
-            Subject::Service | Subject::KnownHost(_) | Subject::Gathering(_) | Subject::Modes => {
-                RuleOwner::Controller
-            }
-            Subject::Flow(id) | Subject::Levels(id) | Subject::Guard(id) => {
+            EntryOwner::Service
+            | EntryOwner::KnownHost(_)
+            | EntryOwner::Gathering(_)
+            | EntryOwner::Modes => RuleOwner::Controller,
+            EntryOwner::Flow(id) | EntryOwner::Levels(id) | EntryOwner::Guard(id) => {
                 let flow = self.flows.get(id);
                 let name = flow.map(|flow| flow.admission.requirement.name.clone());
                 let name = name.unwrap_or_default();
                 RuleOwner::Flow { id, name }
             }
-            Subject::Intent(id) => {
+            EntryOwner::Intent(id) => {
                 let held = self.intents.get(id);
                 let name = held.map(|held| held.intent.name.clone());
                 let name = name.unwrap_or_default();
                 RuleOwner::Intent { id, name }
             }
-            Subject::Application(id) => self.owner_of_application(id),
-            Subject::Route(_) => self.owner_of_routes(),
+            EntryOwner::Application(id) => self.owner_of_application(id),
+            EntryOwner::Route(_) => self.owner_of_routes(),
         }
     }
 }

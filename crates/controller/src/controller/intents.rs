@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::desired::{Outcome, Subject};
+use crate::desired::{EntryOwner, Outcome};
 use crate::intents::{Held, Item, MAX_EVERYWHERE, Standing, compile, is_everywhere, record, sense};
 use crate::northbound::{
     Asker, Event, Intent, IntentDecision, IntentId, IntentKind, IntentRefusal, IntentState,
@@ -169,7 +169,7 @@ impl Controller {
                 owner: held.owner.clone(),
                 state: held.state.clone(),
                 routes: trees.iter().map(|tree| self.route(tree)).collect(),
-                rules: self.desired.of_subject(Subject::Intent(id)).count(),
+                rules: self.desired.of_subject(EntryOwner::Intent(id)).count(),
             }
         };
         self.intents.accepted().map(summary).collect()
@@ -243,7 +243,7 @@ impl Controller {
         let Some(held) = self.intents.remove(id) else {
             return;
         };
-        self.clear_rules(Subject::Intent(id));
+        self.clear_rules(EntryOwner::Intent(id));
         self.mark_gatherings(&held.intent.kind);
         // Intents of others may have given way to it.
         self.try_waiting_intents();
@@ -333,23 +333,24 @@ impl Controller {
     }
 
     /// Names whose a rule is, for people.
-    pub(super) fn name_of_subject(&self, subject: Subject) -> String {
+    pub(super) fn name_of_subject(&self, subject: EntryOwner) -> String {
         match subject {
-            Subject::Service | Subject::KnownHost(_) | Subject::Gathering(_) | Subject::Modes => {
-                "the controller".to_owned()
-            }
-            Subject::Route(_) => "proactive-routes".to_owned(),
-            Subject::Flow(flow) | Subject::Levels(flow) | Subject::Guard(flow) => {
+            EntryOwner::Service
+            | EntryOwner::KnownHost(_)
+            | EntryOwner::Gathering(_)
+            | EntryOwner::Modes => "the controller".to_owned(),
+            EntryOwner::Route(_) => "proactive-routes".to_owned(),
+            EntryOwner::Flow(flow) | EntryOwner::Levels(flow) | EntryOwner::Guard(flow) => {
                 match self.flows.get(flow) {
                     Some(flow) => format!("flow {}", flow.admission.requirement.name),
                     None => format!("flow {}", flow.0),
                 }
             }
-            Subject::Intent(id) => match self.intents.get(id) {
+            EntryOwner::Intent(id) => match self.intents.get(id) {
                 Some(held) => format!("intent {} of {}", held.intent.name, owner(&held.owner)),
                 None => format!("intent {}", id.0),
             },
-            Subject::Application(id) => match self.applications.get(id) {
+            EntryOwner::Application(id) => match self.applications.get(id) {
                 Some(loaded) => format!("application {}", loaded.manifest.name),
                 None => format!("application {}", id.0),
             },

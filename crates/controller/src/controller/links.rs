@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use units::{Duration, Instant};
 
-use crate::desired::Subject;
+use crate::desired::EntryOwner;
 use crate::flows::{Flow, Standing, Way};
 use crate::northbound::{Detection, Event, FlowId, Protection};
 use crate::path::{Tree, find_tree};
@@ -38,8 +38,8 @@ use wire::mode_signal::Level;
 use wire::openflow::{DatapathId, TransactionId};
 
 use super::Controller;
-use super::moves::{MoveId, Part};
 use super::repairs::Repair;
+use super::staged_updates::{Part, UpdateId};
 
 /// How many flows are sent what was prepared for them at once.
 const RESTORED_AT_ONCE: usize = 64;
@@ -50,7 +50,7 @@ pub(super) enum Operation {
     /// The entries that make up for a broken link.
     Restore(Restoration),
     /// One stage of a move; the others follow.
-    Move(MoveId),
+    StagedUpdate(UpdateId),
     /// What a switch lacked or had otherwise.
     Repair(DatapathId, Repair),
     /// A level that somebody asked for.
@@ -236,7 +236,7 @@ impl Controller {
         let concerned = self.flows.over(link).chain(self.flows.displaced());
         let concerned: BTreeSet<FlowId> = concerned.collect();
         for id in concerned {
-            let subject = Subject::Flow(id);
+            let subject = EntryOwner::Flow(id);
             let Some(flow) = self.flows.get(id) else {
                 continue;
             };
@@ -253,12 +253,12 @@ impl Controller {
 
     /// Ends the move of a flow before any frame has taken the new way.
     fn stay(&mut self, id: FlowId) {
-        self.moves.take(Subject::Flow(id));
+        self.moves.take(EntryOwner::Flow(id));
         let Some(flow) = self.flows.get(id) else {
             return;
         };
         let wanted = flow.content(&flow.way);
-        self.set_content_at_once(Subject::Flow(id), &wanted);
+        self.set_content_at_once(EntryOwner::Flow(id), &wanted);
     }
 
     /// Returns the flows that the loss of a link concerns: those for which something was
@@ -396,7 +396,7 @@ impl Controller {
             };
             let way = self.best_way(flow);
             let wanted = flow.content(&way);
-            self.set_content_at_once(Subject::Flow(*id), &wanted);
+            self.set_content_at_once(EntryOwner::Flow(*id), &wanted);
             self.change_way(*id, way);
         }
     }
@@ -467,7 +467,7 @@ impl Controller {
             if way == *present || !self.is_reachable(flow.tree_of(&way)) {
                 continue;
             }
-            let subject = Subject::Flow(id);
+            let subject = EntryOwner::Flow(id);
             self.moves.take(subject);
             if let Some(part) = self.plan_way(id, way) {
                 parts.insert(subject, part);
@@ -490,11 +490,11 @@ impl Controller {
     /// Plans how a flow comes to another way.
     pub(super) fn plan_way(&self, id: FlowId, way: Way) -> Option<Part> {
         let flow = self.flows.get(id)?;
-        let present = self.desired.content(Subject::Flow(id));
+        let present = self.desired.content(EntryOwner::Flow(id));
         let source = flow.admission.source;
         let wanted = flow.content(&way);
         let stages = Stages::plan(&present, &wanted, Some(source), &|port| self.far_end(port));
-        let relies_on = self.unconfirmed(Subject::Flow(id), &wanted);
+        let relies_on = self.unconfirmed(EntryOwner::Flow(id), &wanted);
         Some(Part::new(stages, Some(way), relies_on))
     }
 
@@ -536,13 +536,13 @@ impl Controller {
     pub(super) fn confirmed(&mut self, operation: Operation) {
         self.promises_changed();
         match operation {
-            Operation::Move(id) => self.move_confirmed(id),
+            Operation::StagedUpdate(id) => self.move_confirmed(id),
             Operation::Restore(restoration) => {
                 for flow in &restoration.flows {
                     self.record(*flow);
-                    self.confirm_entries(Subject::Flow(*flow));
-                    self.settle(Subject::Flow(*flow));
-                    self.resume_subject(Subject::Flow(*flow));
+                    self.confirm_entries(EntryOwner::Flow(*flow));
+                    self.settle(EntryOwner::Flow(*flow));
+                    self.resume_subject(EntryOwner::Flow(*flow));
                 }
                 let confirmed_at = self.now;
                 self.outbox.notify(restoration.into_event(confirmed_at));
@@ -559,12 +559,13 @@ impl Controller {
             return;
         };
         let way = self.best_way(flow);
-        if way == Way::Base && flow.way == Way::Base && !self.desired.is_owner(Subject::Flow(id)) {
+        if way == Way::Base && flow.way == Way::Base && !self.desired.is_owner(EntryOwner::Flow(id))
+        {
             return self.send_first(id);
         }
         let wanted = flow.content(&way);
         self.flows.set_way(id, way);
-        self.set_content_at_once(Subject::Flow(id), &wanted);
+        self.set_content_at_once(EntryOwner::Flow(id), &wanted);
     }
 
     /// Returns what it costs a flow of `class` to leave by a port.

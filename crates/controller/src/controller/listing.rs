@@ -6,7 +6,7 @@ use wire::openflow::multipart::{FlowStatistics, MultipartReply, MultipartRequest
 use wire::openflow::{DatapathId, PortNumber, TransactionId};
 
 use crate::audit::Scope;
-use crate::desired::{Form, Outcome, Subject};
+use crate::desired::{EntryOwner, Form, Outcome};
 use crate::flows::Flow;
 use crate::northbound::{
     Accepted, Alternative, Asker, Cover, FlowId, FlowSummary, Permission, PromisedFlow, Promises,
@@ -52,7 +52,7 @@ impl Controller {
             accepted: self.accepted(flow),
             travels: flow.travels(),
             promise: self.promise_now(flow),
-            installed: self.outcome(Subject::Flow(flow.id)) == Some(Outcome::Confirmed),
+            installed: self.outcome(EntryOwner::Flow(flow.id)) == Some(Outcome::Confirmed),
             disputes: self.disputes(&flow.admission.requirement),
         }
     }
@@ -207,7 +207,7 @@ impl Controller {
         let flow_of = |entry: &FlowStatistics<'_>| {
             let place = Form::read(entry).ok()?.place();
             match desired.get(datapath, place)?.subject {
-                Subject::Flow(flow) | Subject::Levels(flow) => Some(flow),
+                EntryOwner::Flow(flow) | EntryOwner::Levels(flow) => Some(flow),
                 _ => None,
             }
         };

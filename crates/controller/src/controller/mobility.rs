@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::desired::Subject;
+use crate::desired::EntryOwner;
 use crate::flows::Way;
 use crate::northbound::{Event, FlowId};
 use crate::record::Admission;
@@ -78,7 +78,7 @@ impl Controller {
         let Some(old) = self.flows.remove(id) else {
             return;
         };
-        self.moves.take(Subject::Flow(id));
+        self.moves.take(EntryOwner::Flow(id));
         // What is held for it was found beside what it has.
         match self.desk.held(id) {
             Some(held) => {
@@ -111,7 +111,7 @@ impl Controller {
         let way = self.best_way(flow);
         self.flows.set_way(id, way.clone());
         if let Some(part) = self.plan_way(id, way) {
-            self.begin_move(BTreeMap::from([(Subject::Flow(id), part)]));
+            self.begin_move(BTreeMap::from([(EntryOwner::Flow(id), part)]));
         }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wire::ethernet::MacAddress;
 
-use crate::desired::Subject;
+use crate::desired::EntryOwner;
 use crate::hosts::record;
 use crate::northbound::{Event, HostRefusal, MAX_WAITING, Reply, RequestId, StaticHost};
 use crate::store::{Key, StoreWrite};
@@ -146,7 +146,7 @@ impl Controller {
         if let Some(write) = self.inventory.strike_host(mac) {
             self.outbox.store(write);
         }
-        self.clear_rules(Subject::KnownHost(mac));
+        self.clear_rules(EntryOwner::KnownHost(mac));
         self.outbox.notify(Event::HostRemoved { name });
     }
 

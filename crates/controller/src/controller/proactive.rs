@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::ethernet::MacAddress;
 use wire::openflow::DatapathId;
 
-use crate::desired::{Content, PlacedRule, Subject};
+use crate::desired::{Content, EntryOwner, PlacedRule};
 use crate::intents::{Course, Item};
 use crate::northbound::{ApplicationKind, RuleOwner};
 use crate::place::PortId;
@@ -14,7 +14,7 @@ use crate::transition::{Change, Stage, Stages};
 use crate::view::{Carrier, Control};
 
 use super::Controller;
-use super::moves::Part;
+use super::staged_updates::Part;
 use super::upkeep::Slice;
 
 impl Controller {
@@ -40,7 +40,7 @@ impl Controller {
     /// Returns how many rules there are for routes.
     pub(super) fn count_route_rules(&self) -> usize {
         let hosts = self.intents.routes().map(Some);
-        let subjects = hosts.chain([None]).map(Subject::Route);
+        let subjects = hosts.chain([None]).map(EntryOwner::Route);
         subjects
             .map(|subject| self.desired.of_subject(subject).count())
             .sum()
@@ -57,7 +57,7 @@ impl Controller {
 
     /// Leads frames from everywhere to a host.
     pub(super) fn keep_route(&mut self, mac: MacAddress, slice: &mut Slice) {
-        let (item, subject) = (Item::Route(mac), Subject::Route(Some(mac)));
+        let (item, subject) = (Item::Route(mac), EntryOwner::Route(Some(mac)));
         let wanted = self.is_proactive;
         let host = self.view.host_by_mac(mac).filter(|_| wanted);
         let spanned = host
@@ -96,7 +96,7 @@ impl Controller {
     }
 
     fn place_route(&mut self, mac: MacAddress, course: Course, slice: &mut Slice) {
-        let (item, subject) = (Item::Route(mac), Subject::Route(Some(mac)));
+        let (item, subject) = (Item::Route(mac), EntryOwner::Route(Some(mac)));
         let tree = &course.trees[0];
         let content = content(&to_host(tree, mac));
         // Also while the old way is broken: who would be told first would send back to
@@ -137,7 +137,7 @@ impl Controller {
 
     /// Leads what goes to all along one tree.
     pub(super) fn keep_flood(&mut self, slice: &mut Slice) {
-        let subject = Subject::Route(None);
+        let subject = EntryOwner::Route(None);
         if !self.is_proactive {
             self.flood = Flood::new();
             self.set_content_at_once(subject, &Content::new());

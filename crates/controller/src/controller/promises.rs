@@ -13,7 +13,7 @@
 
 use units::{Duration, Instant};
 
-use crate::desired::{Standing, Subject};
+use crate::desired::{EntryOwner, Standing};
 use crate::flows::{Flow, Installation, Way};
 use crate::hosts::contests::CONTEST_LASTS;
 use crate::northbound::{Cause, Dispute, Event, FlowId, Promise, PromiseState};
@@ -272,7 +272,7 @@ impl Controller {
         let is_there = |datapath, input| {
             let rule = self.desired.get(datapath, flow.rule.place(input));
             rule.is_some_and(|rule| {
-                rule.subject == Subject::Flow(flow.id) && rule.standing == Standing::Confirmed
+                rule.subject == EntryOwner::Flow(flow.id) && rule.standing == Standing::Confirmed
             })
         };
         let mut branches = tree.branches.iter();

@@ -15,7 +15,7 @@ use wire::openflow::{
     TransactionId,
 };
 
-use crate::desired::{Order, Outcome, RulePlace, Spot, Standing, Subject, flow_of};
+use crate::desired::{EntryOwner, Order, Outcome, RuleKey, RulePlace, Standing, flow_of};
 use crate::flows::Installation;
 use crate::northbound::{Event, FlowId};
 
@@ -34,8 +34,8 @@ struct Refusal {
 /// The entries that switches refuse.
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
-    all: BTreeMap<Spot, Refusal>,
-    due: BTreeSet<(Instant, Spot)>,
+    all: BTreeMap<RuleKey, Refusal>,
+    due: BTreeSet<(Instant, RuleKey)>,
 }
 
 impl Refusals {
@@ -45,26 +45,26 @@ impl Refusals {
     }
 
     /// Returns what became of an entry, if it was refused.
-    pub(super) fn outcome(&self, spot: Spot) -> Option<Outcome> {
+    pub(super) fn outcome(&self, spot: RuleKey) -> Option<Outcome> {
         let (datapath, _) = spot;
         let error = self.all.get(&spot)?.error;
         Some(Outcome::Refused { datapath, error })
     }
 
     /// Returns why an entry is refused, if it is.
-    pub(super) fn error(&self, spot: Spot) -> Option<ErrorKind> {
+    pub(super) fn error(&self, spot: RuleKey) -> Option<ErrorKind> {
         self.all.get(&spot).map(|refusal| refusal.error)
     }
 
     /// Notes that a switch has taken an entry that it may have refused before.
-    pub(super) fn made_good(&mut self, spot: Spot) {
+    pub(super) fn made_good(&mut self, spot: RuleKey) {
         if !self.all.is_empty() {
             self.all.remove(&spot);
         }
     }
 
     /// Notes a refusal. Returns how often there was one.
-    fn add(&mut self, spot: Spot, error: ErrorKind) -> u32 {
+    fn add(&mut self, spot: RuleKey, error: ErrorKind) -> u32 {
         let first = Refusal { error, tries: 0 };
         let refusal = self.all.entry(spot).or_insert(first);
         refusal.error = error;
@@ -82,7 +82,7 @@ impl Refusals {
         self.due.extend(waiting.map(|(spot, _)| (now, *spot)));
     }
 
-    fn take_due(&mut self, now: Instant) -> Vec<Spot> {
+    fn take_due(&mut self, now: Instant) -> Vec<RuleKey> {
         let mut due = Vec::new();
         while let Some((at, spot)) = self.due.first().copied()
             && at <= now
@@ -128,7 +128,7 @@ impl Controller {
         }
     }
 
-    fn refuse(&mut self, subject: Subject, spot: Spot, error: ErrorKind) {
+    fn refuse(&mut self, subject: EntryOwner, spot: RuleKey, error: ErrorKind) {
         self.desired.set_standing(spot, Standing::Refused);
         let tries = self.refusals.add(spot, error);
         let (datapath, _) = spot;
@@ -153,7 +153,7 @@ impl Controller {
         }
     }
 
-    fn retry(&mut self, spot: Spot) {
+    fn retry(&mut self, spot: RuleKey) {
         let (datapath, place) = spot;
         let refused = self.desired.get(datapath, place);
         if refused.is_none_or(|rule| rule.standing != Standing::Refused) {
@@ -174,7 +174,7 @@ impl Controller {
     pub(super) fn retry_all_refused(&mut self, datapath: DatapathId) {
         let places = RulePlace::ALL;
         let there = (datapath, *places.start())..=(datapath, *places.end());
-        let refused: Vec<Spot> = self
+        let refused: Vec<RuleKey> = self
             .refusals
             .all
             .range(there)

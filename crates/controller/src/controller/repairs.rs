@@ -16,7 +16,7 @@ use wire::openflow::{
 };
 
 use crate::audit::{Finding, Reported};
-use crate::desired::{RulePlace, Standing, Subject};
+use crate::desired::{EntryOwner, RulePlace, Standing};
 use crate::northbound::Event;
 use crate::rules;
 use crate::session::Slot;
@@ -353,7 +353,7 @@ impl Controller {
         let rules = places
             .iter()
             .filter_map(|place| self.desired.get(datapath, *place));
-        let subjects: BTreeSet<Subject> = rules.map(|rule| rule.subject).collect();
+        let subjects: BTreeSet<EntryOwner> = rules.map(|rule| rule.subject).collect();
         for subject in subjects {
             self.settle(subject);
             self.resume_subject(subject);

@@ -12,7 +12,7 @@ use calculus::admission::{Constraint, Largest, Request as Promise};
 
 use crate::admission::{Refused, ReservationId};
 use crate::budgets::Fitted;
-use crate::desired::{Content, Subject};
+use crate::desired::{Content, EntryOwner};
 use crate::flows::{BEST_EFFORT, Flow, MAX_FLOWS, Standing};
 use crate::northbound::{
     Asker, Decision, Event, FlowId, MAX_DESTINATIONS, MAX_FLOWS_AT_ONCE, MAX_WAITING, Protection,
@@ -149,12 +149,8 @@ impl Controller {
         while self.desk.is_deciding() {
             self.decide_some();
         }
-        if let Some((application, needs)) = self.applications.lack(by, &request) {
-            self.outbox.reply(id, Reply::Denied { application, needs });
-            return;
-        }
-        if !self.is_answerable(&request) {
-            self.outbox.reply(id, Reply::Starting);
+        if let Some(refusal) = self.not_looked_at(by, &request) {
+            self.outbox.reply(id, refusal);
             return;
         }
         match request {
@@ -216,6 +212,15 @@ impl Controller {
                 let statistics = Box::new(self.statistics());
                 self.outbox.reply(id, Reply::Statistics(statistics));
             }
+        }
+    }
+
+    /// Returns why a request is not looked at.
+    fn not_looked_at(&mut self, by: &Asker, request: &Request) -> Option<Reply> {
+        let lack = self.applications.lack(by, request);
+        match lack {
+            Some((application, needs)) => Some(Reply::Denied { application, needs }),
+            None => (!self.is_answerable(request)).then_some(Reply::Starting),
         }
     }
 
@@ -564,7 +569,7 @@ impl Controller {
         if let Some(flow) = self.flows.remove(id) {
             self.has_moved(id);
             self.leave(&flow);
-            self.set_content_at_once(Subject::Flow(id), &Content::new());
+            self.set_content_at_once(EntryOwner::Flow(id), &Content::new());
             let name = flow.admission.requirement.name;
             self.outbox.notify(Event::Withdrawn { flow: id, name });
         }

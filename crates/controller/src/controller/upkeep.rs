@@ -10,7 +10,7 @@ use units::{Duration, Instant};
 use wire::ethernet::MacAddress;
 use wire::openflow::DatapathId;
 
-use crate::desired::{Content, PlacedRule, Subject};
+use crate::desired::{Content, EntryOwner, PlacedRule};
 use crate::flows::BEST_EFFORT;
 use crate::intents::compile::{Plan, compile, compile_on, match_action};
 use crate::intents::{Course, Item, Standing, gathering};
@@ -22,7 +22,7 @@ use crate::view::{Carrier, Link};
 
 use super::Controller;
 use super::memory::Memory;
-use super::moves::{Part, Reached};
+use super::staged_updates::{Part, Reached};
 
 /// The most that is kept anew between two inputs.
 const SLICE_ITEMS: usize = 256;
@@ -36,7 +36,7 @@ const RETRY_WAIT: Duration = Duration::from_ms(20);
 pub(super) struct Slice {
     pub(super) atlas: Atlas,
     /// What is moved in stages.
-    pub(super) moves: BTreeMap<Subject, Part>,
+    pub(super) moves: BTreeMap<EntryOwner, Part>,
 }
 
 impl Controller {
@@ -91,7 +91,7 @@ impl Controller {
 
     /// Gives a subject its rules: in stages if frames are on a way of it that is
     /// whole, at once if there is nothing to lose.
-    fn place(&mut self, subject: Subject, item: Item, rules: &[PlacedRule], slice: &mut Slice) {
+    fn place(&mut self, subject: EntryOwner, item: Item, rules: &[PlacedRule], slice: &mut Slice) {
         let forms = rules.iter().map(|rule| (rule.datapath, rule.form()));
         let wanted: Content = forms
             .map(|(datapath, form)| ((datapath, form.place()), form))
@@ -153,7 +153,7 @@ impl Controller {
             return;
         }
         self.set_intent_state(id, IntentState::Installing);
-        self.place(Subject::Intent(id), item, &rules, slice);
+        self.place(EntryOwner::Intent(id), item, &rules, slice);
         self.intents.set_course(item, Some(course));
     }
 
@@ -196,12 +196,12 @@ impl Controller {
         self.intents.set_course(Item::Intent(id), None);
         self.set_intent_state(id, IntentState::Waiting { reason });
         let nothing = Content::new();
-        self.set_content_at_once(Subject::Intent(id), &nothing);
+        self.set_content_at_once(EntryOwner::Intent(id), &nothing);
     }
 
     /// Leads what a host sends to all to those that intents connect it with.
     fn keep_gathering(&mut self, mac: MacAddress, slice: &mut Slice) {
-        let (item, subject) = (Item::Gathering(mac), Subject::Gathering(mac));
+        let (item, subject) = (Item::Gathering(mac), EntryOwner::Gathering(mac));
         let nothing = Content::new();
         let Some((source, peers)) = self.peers(mac).filter(|_| !self.is_flooded()) else {
             self.intents.forget_item(item);
@@ -337,7 +337,7 @@ impl Controller {
                     let spot = (datapath, rule.place());
                     (spot, Change::Put(rule.form()))
                 });
-                let (subject, stage) = (Subject::Intent(id), stage.collect());
+                let (subject, stage) = (EntryOwner::Intent(id), stage.collect());
                 let mut reached = Reached::default();
                 self.send_stage(subject, stage, &mut reached);
                 self.ask_later(subject, &reached);
@@ -350,7 +350,7 @@ impl Controller {
         &mut self,
         owner: &Asker,
         kind: &IntentKind,
-    ) -> Option<(DatapathId, Subject)> {
+    ) -> Option<(DatapathId, EntryOwner)> {
         if !self.intents.has_others(owner) {
             return None;
         }
@@ -360,7 +360,7 @@ impl Controller {
         self.conflict_with_others(owner, &plan.ok()?.rules)
     }
 
-    fn conflict(&self, id: IntentId, rules: &[PlacedRule]) -> Option<(DatapathId, Subject)> {
+    fn conflict(&self, id: IntentId, rules: &[PlacedRule]) -> Option<(DatapathId, EntryOwner)> {
         let owner = &self.intents.get(id)?.owner;
         match self.intents.has_others(owner) {
             true => self.conflict_with_others(owner, rules),
@@ -375,7 +375,7 @@ impl Controller {
         &self,
         owner: &Asker,
         rules: &[PlacedRule],
-    ) -> Option<(DatapathId, Subject)> {
+    ) -> Option<(DatapathId, EntryOwner)> {
         let own = self.applications.priority(owner);
         let mut clashes = rules.iter().flat_map(|rule| self.clashes(owner, rule));
         let first = clashes.find(|(_, _, theirs)| *theirs >= own);
@@ -397,7 +397,7 @@ impl Controller {
             .filter(|(_, _, theirs)| *theirs < own)
             .filter_map(|(datapath, subject, _)| Some((subject.intent()?, datapath)))
             .collect();
-        let stronger = self.name_of_subject(Subject::Intent(id));
+        let stronger = self.name_of_subject(EntryOwner::Intent(id));
         for (weaker, datapath) in weaker {
             let reason = format!(
                 "{stronger} has rules for the same frames at {:x}, with a higher priority",
@@ -413,7 +413,7 @@ impl Controller {
         &self,
         owner: &Asker,
         rule: &PlacedRule,
-    ) -> impl Iterator<Item = (DatapathId, Subject, u16)> {
+    ) -> impl Iterator<Item = (DatapathId, EntryOwner, u16)> {
         let form = rule.form();
         let present = self.desired.of_switch(rule.datapath);
         let present = present.map(|(_, present)| present);
@@ -423,20 +423,22 @@ impl Controller {
                 return None;
             }
             let theirs = match present.subject {
-                Subject::Intent(id) => {
+                EntryOwner::Intent(id) => {
                     let others = self.intents.get(id).map(|held| &held.owner);
                     self.applications
                         .priority(others.filter(|it| *it != owner)?)
                 }
-                Subject::Application(id) => u16::from(self.applications.get(id)?.manifest.priority),
-                Subject::Service
-                | Subject::KnownHost(_)
-                | Subject::Flow(_)
-                | Subject::Gathering(_)
-                | Subject::Modes
-                | Subject::Levels(_)
-                | Subject::Guard(_)
-                | Subject::Route(_) => return None,
+                EntryOwner::Application(id) => {
+                    u16::from(self.applications.get(id)?.manifest.priority)
+                }
+                EntryOwner::Service
+                | EntryOwner::KnownHost(_)
+                | EntryOwner::Flow(_)
+                | EntryOwner::Gathering(_)
+                | EntryOwner::Modes
+                | EntryOwner::Levels(_)
+                | EntryOwner::Guard(_)
+                | EntryOwner::Route(_) => return None,
             };
             present
                 .form

@@ -1,12 +1,12 @@
 //! What happens when it becomes known where a host is, or which addresses it has.
 
-use crate::desired::Subject;
+use crate::desired::EntryOwner;
 use crate::forwarding;
 use crate::hosts::Change;
 use crate::mac_table::Station;
 use crate::northbound::{Dispute, Event, FlowId, MAX_DISPUTES_SHOWN, Requirement};
+use crate::packet_in_classes::FrameClass;
 use crate::place::PortId;
-use crate::punts::FrameClass;
 use crate::rules;
 
 use wire::ethernet::{Header, MacAddress};
@@ -135,7 +135,7 @@ impl Controller {
         let Some(mac) = self.view.host(name).map(|host| host.mac) else {
             return;
         };
-        let subject = Subject::KnownHost(mac);
+        let subject = EntryOwner::KnownHost(mac);
         match self.forwarding {
             None => self.set_rules(subject, vec![rules::known_host(mac, port)]),
             Some(_) => self.clear_rules(subject),

@@ -7,7 +7,7 @@ use crate::northbound::{ApplicationId, FlowId, IntentId};
 #[test]
 fn what_is_wanted_already_is_not_sent_again() {
     let mut desired = Desired::default();
-    let subject = Subject::Intent(IntentId(1));
+    let subject = EntryOwner::Intent(IntentId(1));
 
     let first = put(&mut desired, subject, rule(1, 1, 5));
     let again = put(&mut desired, subject, rule(1, 1, 5));
@@ -20,7 +20,7 @@ fn what_is_wanted_already_is_not_sent_again() {
 #[test]
 fn the_stronger_has_what_two_want_and_the_weaker_gets_it_afterwards() {
     let mut desired = Desired::default();
-    let (flow, intent) = (Subject::Flow(FlowId(1)), Subject::Intent(IntentId(1)));
+    let (flow, intent) = (EntryOwner::Flow(FlowId(1)), EntryOwner::Intent(IntentId(1)));
     put(&mut desired, intent, rule(1, 1, 5));
     let wanted = rule(1, 1, 6);
     let spot = (wanted.datapath, wanted.place());
@@ -37,7 +37,7 @@ fn the_stronger_has_what_two_want_and_the_weaker_gets_it_afterwards() {
 #[test]
 fn of_equals_the_first_has_what_two_want() {
     let mut desired = Desired::default();
-    let [one, other] = [1, 2].map(|id| Subject::Application(ApplicationId(id)));
+    let [one, other] = [1, 2].map(|id| EntryOwner::Application(ApplicationId(id)));
     put(&mut desired, one, rule(1, 1, 5));
     let wanted = rule(1, 1, 6);
     let spot = (wanted.datapath, wanted.place());
@@ -53,7 +53,7 @@ fn of_equals_the_first_has_what_two_want() {
 #[test]
 fn a_cookie_tells_whose_an_entry_is() {
     let mut desired = Desired::default();
-    let subject = Subject::Flow(FlowId(7));
+    let subject = EntryOwner::Flow(FlowId(7));
     put(&mut desired, subject, rule(1, 1, 5));
     let (place, rule) = desired.of_switch(DatapathId(1)).next().unwrap();
 
@@ -72,7 +72,7 @@ fn a_cookie_tells_whose_an_entry_is() {
 #[test]
 fn what_changes_while_a_switch_is_watched_is_noted() {
     let mut desired = Desired::default();
-    let subject = Subject::Flow(FlowId(7));
+    let subject = EntryOwner::Flow(FlowId(7));
     put(&mut desired, subject, rule(1, 1, 5));
     desired.watch(DatapathId(1));
 
@@ -93,7 +93,7 @@ proptest! {
             (0..4u8, any::<bool>(), 1..3u64, 1..4u32, 1..3u32), 0..60),
     ) {
         let mut desired = Desired::default();
-        let mut tables: BTreeMap<Spot, Form> = BTreeMap::new();
+        let mut tables: BTreeMap<RuleKey, Form> = BTreeMap::new();
         let end = (0..4u8).flat_map(|who| (1..3).flat_map(move |at| (1..4).map(move |input| {
             (who, false, at, input, 1)
         })));
@@ -114,7 +114,7 @@ proptest! {
                     prop_assert_eq!(tables.remove(&spot), Some(form));
                 }
             }
-            let wanted: BTreeMap<Spot, Form> = (1..3)
+            let wanted: BTreeMap<RuleKey, Form> = (1..3)
                 .map(DatapathId)
                 .flat_map(|at| {
                     desired.of_switch(at).map(move |(place, rule)| ((at, place), rule.form.clone()))
@@ -190,6 +190,19 @@ impl Played {
             }
             None => {}
         }
+    }
+
+    /// Takes and answers all that is under way, and is mended.
+    fn come_to_rest(&mut self, desired: &mut Desired) {
+        self.inbox
+            .push_back(Message::Barrier(desired.messages(SWITCH)));
+        while !self.inbox.is_empty() {
+            self.take_one(false);
+        }
+        while !self.said.is_empty() {
+            self.say_one(desired);
+        }
+        self.mend(desired);
     }
 
     /// Gives the switch what it lacks, but for what is under way, as a repair does in one
@@ -271,15 +284,7 @@ proptest! {
         }
         // And nothing is forgotten: in the end all is confirmed.
         desired.connect(SWITCH);
-        let covers = desired.messages(SWITCH);
-        switch.inbox.push_back(Message::Barrier(covers));
-        while !switch.inbox.is_empty() {
-            switch.take_one(false);
-        }
-        while !switch.said.is_empty() {
-            switch.say_one(&mut desired);
-        }
-        switch.mend(&mut desired);
+        switch.come_to_rest(&mut desired);
         let standings = desired.of_switch(SWITCH).map(|(_, rule)| rule.standing);
         prop_assert!(standings.into_iter().all(|it| it != Standing::Sent));
         let subjects = (0..4).map(subject);
@@ -295,7 +300,7 @@ fn a_barrier_confirms_nothing_that_took_the_place_of_what_it_covers() {
     let mut desired = Desired::default();
     desired.connect(SWITCH);
     desired.synchronise(SWITCH);
-    let who = Subject::Flow(FlowId(7));
+    let who = EntryOwner::Flow(FlowId(7));
     let (first, other) = (rule(1, 1, 5), rule(1, 2, 5));
     desired.put(who, (SWITCH, first.place()), first.form());
     let covers = desired.messages(SWITCH);
@@ -317,7 +322,7 @@ enum Kind {
     Delete,
 }
 
-fn put(desired: &mut Desired, subject: Subject, rule: PlacedRule) -> Kind {
+fn put(desired: &mut Desired, subject: EntryOwner, rule: PlacedRule) -> Kind {
     let spot = (rule.datapath, rule.place());
     match desired.put(subject, spot, rule.form()).0 {
         Order::Nothing => Kind::Nothing,
@@ -326,12 +331,12 @@ fn put(desired: &mut Desired, subject: Subject, rule: PlacedRule) -> Kind {
     }
 }
 
-fn subject(who: u8) -> Subject {
+fn subject(who: u8) -> EntryOwner {
     match who {
-        0 => Subject::Flow(FlowId(1)),
-        1 => Subject::Flow(FlowId(2)),
-        2 => Subject::Intent(IntentId(1)),
-        _ => Subject::Application(ApplicationId(1)),
+        0 => EntryOwner::Flow(FlowId(1)),
+        1 => EntryOwner::Flow(FlowId(2)),
+        2 => EntryOwner::Intent(IntentId(1)),
+        _ => EntryOwner::Application(ApplicationId(1)),
     }
 }
 

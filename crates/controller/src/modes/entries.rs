@@ -96,7 +96,7 @@ fn variant(modes: &Modes, flow: &Flow, (at, entry): (PortId, &Entry), level: Lev
             };
             if modes.strategy == Strategy::Taktos && entry.class != BEST_EFFORT {
                 let fates = modes.fates(requirement, level);
-                actions.push(Action::QueuedFate(fates));
+                actions.push(Action::QueuedFrame(fates));
             }
             actions.push(Action::SetQueue(QueueId(u32::from(class))));
             actions.extend(entry.outputs.iter().map(|port| Action::output(*port)));

@@ -122,14 +122,14 @@ fn a_waiting_frame_is_dropped_or_moved_as_its_flow_is() {
     let camera = modes.fates(&requirement("camera"), Level::LOWEST);
     let video = modes.fates(&requirement("video"), Level::LOWEST);
 
-    assert_eq!(camera.at(Level::LOWEST), Fate::Stay);
-    assert_eq!(camera.at(high()), Fate::Move(7));
-    assert_eq!(video.at(high()), Fate::Drop);
+    assert_eq!(camera.at(Level::LOWEST), QueuedFrameAction::Stay);
+    assert_eq!(camera.at(high()), QueuedFrameAction::Move(7));
+    assert_eq!(video.at(high()), QueuedFrameAction::Drop);
     assert_eq!(
         modes
             .fates(&requirement("camera"), high())
             .at(Level::LOWEST),
-        Fate::Move(5)
+        QueuedFrameAction::Move(5)
     );
 }
 

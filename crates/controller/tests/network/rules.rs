@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use controller::desired::Subject;
+use controller::desired::EntryOwner;
 use controller::northbound::{
     FlowId, ForeignRules, RuleOwner, RuleState, RuleSummary, SettingsChange, Travels,
 };
@@ -206,7 +206,7 @@ fn a_refused_entry_is_sent_again_later_and_later_and_then_given_up() {
     let given_up: BTreeSet<_> = given_up.collect();
     assert_eq!(network.events.iter().filter(is_refused).count(), 8);
     let late = FlowId(2);
-    let both = [Subject::Flow(late), Subject::Guard(late)].map(|it| it.to_string());
+    let both = [EntryOwner::Flow(late), EntryOwner::Guard(late)].map(|it| it.to_string());
     assert_eq!(given_up, BTreeSet::from(both));
     network.switches.get_mut(&2).unwrap().habits.capacity = None;
     network.request(Request::Reconcile(Some(DatapathId(2))));

@@ -6,8 +6,8 @@ use std::net::TcpListener;
 use lab::network::{CablePlan, HostPlan, Network, Place, Plan};
 use lab::switches::{Forwarding, Settings, Switches};
 use lab::veth::Power;
-use linux::discipline;
 use linux::port::PacketPort;
+use linux::qdisc;
 use linux::sender::Sender;
 use switch::{Config, Pacing, PortConfig};
 use units::{BitRate, Duration};
@@ -62,7 +62,7 @@ impl Field {
         let index = network.cables[0].sockets[0].interface.index();
         let room = &network.hosts[0];
         let flood = room.run(|| PacketPort::open(index, RING_BYTES));
-        let sender = room.run(|| Sender::open(index, discipline::class(7)));
+        let sender = room.run(|| Sender::open(index, qdisc::class(7)));
         let mut field = Self {
             controller: Controller::accept(&listener),
             flood: flood.expect("memory"),

@@ -20,7 +20,7 @@ mod topology;
 use std::process::ExitCode;
 
 use linux::clock;
-use linux::sentry::Sentries;
+use linux::jitter_monitor::JitterMonitors;
 use measure::statistics::Distribution;
 use units::{BitRate, Duration};
 
@@ -75,7 +75,7 @@ fn show(topology: Topology, rate: Option<BitRate>, count: u32) -> bool {
     let mut complete = true;
     for manner in [Manner::Themselves, Manner::Controller] {
         field.begin(topology, manner);
-        let sentries = Sentries::post(STALL).expect("threads");
+        let sentries = JitterMonitors::post(STALL).expect("threads");
         let (mut times, mut late) = (Distribution::default(), 0);
         for _ in 0..count {
             let time = change(&mut field, manner, rate.is_some());

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use linux::crew;
-use linux::discipline::{Discipline, Length};
 use linux::hold::Hold;
 use linux::kernel_engine::{EngineError, KernelEngine, Manner, RING_BYTES, Settings};
-use linux::packet_loop::{Plug, Station};
+use linux::packet_loop::{PortBinding, Station};
+use linux::parallel;
 use linux::port::Port;
+use linux::qdisc::{Length, Qdisc};
 use switch::compiled::Overflow;
 use switch::{Config, Pacing, PortConfig};
 use wire::ethernet::MacAddress;
@@ -44,7 +44,7 @@ pub(super) fn stations(
     entries: usize,
 ) -> io::Result<Stations> {
     let ends: Vec<_> = ends(network).collect();
-    let stations = crew::each(configs, |number, config| {
+    let stations = parallel::each(configs, |number, config| {
         let own = ends.iter().enumerate();
         let own: Vec<_> = own.filter(|(_, end)| end.switch == number).collect();
         let settings = settings(config, entries, configs.len());
@@ -72,21 +72,21 @@ fn station(
     }
     let engine = KernelEngine::open(&config, settings).map_err(io::Error::other)?;
     let hook = engine.hook();
-    let mut plugs = Vec::with_capacity(ends.len());
+    let mut bindings = Vec::with_capacity(ends.len());
     let mut holds = Vec::with_capacity(ends.len());
     for (watched, end) in ends {
         let rate = rates.get(&end.number).copied().flatten();
         let hold = Hold::take(end.interface.index()).map_err(io::Error::other)?;
-        let port = hook.plug(end.interface, &hold, rate);
+        let port = hook.binding(end.interface, &hold, rate);
         let port = port.map_err(|error| io::Error::other(EngineError::from(error)))?;
-        plugs.push(Plug::new(
+        bindings.push(PortBinding::new(
             end.number,
             Port::Kernel(Box::new(port)),
             *watched,
         ));
         holds.push(hold);
     }
-    Ok((Station::new(config, plugs).carried_by(engine), holds))
+    Ok((Station::new(config, bindings).carried_by(engine), holds))
 }
 
 fn settings(config: &Config, entries: usize, switches: usize) -> Settings {
@@ -99,7 +99,7 @@ fn settings(config: &Config, entries: usize, switches: usize) -> Settings {
         overflow: Overflow::ToCore,
         ring_bytes,
         manner: Manner {
-            discipline: Discipline::Htb,
+            qdisc: Qdisc::Htb,
             queue: Length::Frames(u32::try_from(config.queue_capacity).unwrap_or(u32::MAX)),
             ..Manner::BEST
         },

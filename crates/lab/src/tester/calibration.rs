@@ -25,8 +25,8 @@ use units::{Duration, Instant};
 use wire::ethernet::EtherType;
 
 use super::round::EARLY;
+use crate::device_under_test;
 use crate::stage::{LEFT, RIGHT, Stage};
-use crate::subject;
 
 /// How many frames cross a cable.
 pub const FRAMES: u32 = 400;
@@ -62,7 +62,7 @@ pub struct Added {
 pub fn of_cables(stage: &Stage) -> io::Result<Added> {
     thread::scope(|scope| {
         let crossed = scope.spawn(|| {
-            super::settle(subject::own_processor());
+            super::settle(device_under_test::own_processor());
             cross_both(stage)
         });
         match crossed.join() {

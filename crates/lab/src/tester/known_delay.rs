@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 use linux::tap::{Direction, RING_BYTES, Tap};
 use measure::Contract;
 use measure::identity::identify;
-use measure::method::witness::Witnessed;
+use measure::method::trial_log::TrialLog;
 use measure::stalls::Shadows;
 use measure::statistics::Distribution;
 use measure::traffic::udp::{Config, Pattern, Udp};
@@ -30,8 +30,8 @@ use wire::ethernet::wire_size;
 
 use super::{Arrangement, LinkTester, TesterError};
 use crate::departing::Passage;
+use crate::device_under_test::{DeviceUnderTest, RelayPlan};
 use crate::stage::{LEFT, RIGHT};
-use crate::subject::{RelayPlan, Subject};
 
 /// What the tester is to keep: the error that 99 of 100 frames do not exceed.
 pub const ACCURACY: Duration = Duration::from_us(1);
@@ -63,7 +63,7 @@ pub struct Held {
     /// Frames that crossed while the machine stood still or made up for it.
     pub disturbed: u64,
     /// What the machine did meanwhile.
-    pub witnessed: Witnessed,
+    pub witnessed: TrialLog,
 }
 
 impl Held {
@@ -112,7 +112,7 @@ impl KnownDelay {
     ///
     /// Without the privilege, or if the relay does not run.
     pub fn with(relay: RelayPlan, stop: Arc<AtomicBool>) -> Result<Self, KnownDelayError> {
-        let subject = Subject::Relay(relay);
+        let subject = DeviceUnderTest::Relay(relay);
         let mut tester = LinkTester::with(&subject, 2, Arrangement::Stations, stop)?;
         let stage = tester.stage().expect("a tester with a subject has a stage");
         let index = stage.port_indices()[LEFT];

@@ -16,7 +16,7 @@ use linux::arrivals::{Arrival, Arrivals};
 use linux::clock::{self, WallClock};
 use linux::departures::StampedBy;
 use linux::interface::Interface;
-use linux::loan::Loan;
+use linux::interface_guard::InterfaceGuard;
 use linux::namespace::Namespace;
 use linux::sender::{ClassId, Queued, Sender};
 use linux::tap::{Captured, Direction, RING_BYTES, Tap};
@@ -48,7 +48,7 @@ pub(super) struct TesterPort {
     pub(super) muted: Arc<AtomicBool>,
     /// How many frames the ring had lost before the trial.
     lost_before: u64,
-    loan: Option<Loan>,
+    guard: Option<InterfaceGuard>,
 }
 
 /// How frames leave, and how it is known when.
@@ -76,7 +76,7 @@ pub(super) enum Kind {
     /// The end of a virtual cable, in a room of ours.
     Cable,
     /// It belongs to the user; its card stamps if there is a clock.
-    Borrowed(Loan, Option<ClockPlace>),
+    Borrowed(InterfaceGuard, Option<ClockPlace>),
 }
 
 /// The clocks by which frames are stamped.
@@ -129,9 +129,9 @@ impl TesterPort {
             entry,
             muted: Arc::new(AtomicBool::new(false)),
             lost_before: 0,
-            loan: match kind {
+            guard: match kind {
                 Kind::Cable => None,
-                Kind::Borrowed(loan, _) => Some(loan),
+                Kind::Borrowed(guard, _) => Some(guard),
             },
         })
     }
@@ -306,7 +306,7 @@ impl TesterPort {
     /// Tells whether the interface is still the one that was opened.
     pub(super) fn is_there(&self) -> bool {
         // From a room of ours nobody takes an interface away.
-        if self.loan.is_none() {
+        if self.guard.is_none() {
             return true;
         }
         let found = Interface::named(&self.name);

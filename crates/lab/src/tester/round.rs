@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use linux::clock::{self, WallClock};
+use linux::jitter_monitor::JitterMonitors;
 use linux::sender::Queued;
-use linux::sentry::Sentries;
 use measure::stalls::Stalls;
 use measure::statistics::Distribution;
 use measure::trial::{
@@ -29,8 +29,8 @@ use super::fault::{self, Act};
 use super::port::{Clocks, TesterPort};
 use super::{STALL_THRESHOLD, is_too_much};
 use crate::agent::Agent;
+use crate::device_under_test::Running;
 use crate::stalls;
-use crate::subject::Running;
 
 /// So long before a frame is due the thread wakes up.
 pub(super) const EARLY: Duration = Duration::from_us(300);
@@ -141,7 +141,7 @@ impl<'a> Round<'a> {
     /// Makes the trial, with its faults.
     pub(super) fn run(mut self, acts: Vec<Act>) -> Result<Conduct, TrialError> {
         let sentries = match self.sentries {
-            true => Some(Sentries::post(STALL_THRESHOLD).map_err(machine)?),
+            true => Some(JitterMonitors::post(STALL_THRESHOLD).map_err(machine)?),
             false => None,
         };
         self.parts.cards.resume().map_err(machine)?;
@@ -163,7 +163,7 @@ impl<'a> Round<'a> {
             });
             (went, faulty)
         });
-        for watched in sentries.map(Sentries::recall).unwrap_or_default() {
+        for watched in sentries.map(JitterMonitors::recall).unwrap_or_default() {
             let stalls = &mut self.conduct.stalls;
             stalls::enter(&watched.stalls, "sentry", began, stalls);
         }

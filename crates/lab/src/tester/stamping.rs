@@ -2,7 +2,7 @@
 //! else the kernel. Stamps of both kinds in one measurement would say nothing.
 
 use linux::interface::{Stamping, Ways};
-use linux::loan::Loan;
+use linux::interface_guard::InterfaceGuard;
 
 use super::TesterError;
 use super::card_clocks::{CardClocks, ClockPlace};
@@ -28,11 +28,14 @@ pub(super) struct Chosen {
 
 /// Chooses who stamps the frames of borrowed interfaces, and has their cards stamp if it is
 /// them.
-pub(super) fn choose(loans: &mut [Loan], wanted: StampsWanted) -> Result<Chosen, TesterError> {
-    let told: Vec<_> = loans
+pub(super) fn choose(
+    guards: &mut [InterfaceGuard],
+    wanted: StampsWanted,
+) -> Result<Chosen, TesterError> {
+    let told: Vec<_> = guards
         .iter()
-        .map(|loan| {
-            let interface = loan.interface();
+        .map(|guard| {
+            let interface = guard.interface();
             (interface.name().to_owned(), interface.stamping())
         })
         .collect();
@@ -44,7 +47,7 @@ pub(super) fn choose(loans: &mut [Loan], wanted: StampsWanted) -> Result<Chosen,
     if wanted == StampsWanted::Kernel {
         return Ok(kernel(spare_cards(&told)));
     }
-    match by_cards(loans, &told) {
+    match by_cards(guards, &told) {
         Ok((clocks, places)) => Ok(Chosen {
             remarks: vec![stamped(&told)],
             places: Some(places),
@@ -62,7 +65,10 @@ type Told = (String, Option<Stamping>);
 
 /// Has the cards stamp, or says which of them do not and why. Those that were told to are
 /// told otherwise then.
-fn by_cards(loans: &mut [Loan], told: &[Told]) -> Result<(CardClocks, Vec<ClockPlace>), String> {
+fn by_cards(
+    guards: &mut [InterfaceGuard],
+    told: &[Told],
+) -> Result<(CardClocks, Vec<ClockPlace>), String> {
     let numbers = clocks_of(told)?;
     let mut clocks = CardClocks::default();
     let mut places = Vec::new();
@@ -70,12 +76,12 @@ fn by_cards(loans: &mut [Loan], told: &[Told]) -> Result<(CardClocks, Vec<ClockP
         let place = clocks.open(number);
         places.push(place.map_err(|error| format!("{name}: {error}"))?);
     }
-    let begun = loans.iter_mut().try_for_each(|loan| {
-        let begun = loan.stamp_by_card();
-        begun.map_err(|error| format!("{}: {error}", loan.interface().name()))
+    let begun = guards.iter_mut().try_for_each(|guard| {
+        let begun = guard.stamp_by_card();
+        begun.map_err(|error| format!("{}: {error}", guard.interface().name()))
     });
     if begun.is_err() {
-        loans.iter_mut().for_each(Loan::stamp_as_before);
+        guards.iter_mut().for_each(InterfaceGuard::stamp_as_before);
     }
     begun.map(|()| (clocks, places))
 }

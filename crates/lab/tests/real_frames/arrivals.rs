@@ -6,7 +6,7 @@
 use linux::arrivals::Arrivals;
 use linux::clock::WallTime;
 use linux::interface::{CardStamps, Interface};
-use linux::loan::{Loan, Tags};
+use linux::interface_guard::{InterfaceGuard, Tags};
 use linux::namespace::Namespace;
 use linux::sender::{ClassId, Queued, Sender};
 use linux::stamps::Stamps;
@@ -95,9 +95,9 @@ fn an_interface_without_a_card_cannot_be_told_to_stamp_and_stays_as_it_is() {
 
     let (asked, told) = left.namespace.run(|| {
         let interface = || Interface::named("left").unwrap();
-        let mut loan = Loan::take(interface(), Tags::Anywhere).unwrap();
+        let mut guard = InterfaceGuard::take(interface(), Tags::Anywhere).unwrap();
         (
-            loan.stamp_by_card(),
+            guard.stamp_by_card(),
             interface().let_card_stamp(CardStamps::EVERYTHING),
         )
     });

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use lab::delay_line::Keeper;
-use lab::subject::{Keeping, Subject};
+use lab::device_under_test::{DeviceUnderTest, Keeping};
 use measure::identity::{FlowKey, identify};
 use measure::measurement::{Figure, Value};
 use measure::method::Findings;
@@ -26,8 +26,8 @@ const OBJECTIVE: &str = "150ms";
 const SLOW_SAMPLES: u16 = 0x4000;
 const LOST_SAMPLES: u16 = 0x4001;
 
-fn kept<K: Keeper + 'static>(make: impl Fn() -> K + Send + Sync + 'static) -> Subject {
-    Subject::Kept(Keeping {
+fn kept<K: Keeper + 'static>(make: impl Fn() -> K + Send + Sync + 'static) -> DeviceUnderTest {
+    DeviceUnderTest::Kept(Keeping {
         name: "relay with a keeper".to_owned(),
         keeper: Arc::new(move || -> Box<dyn Keeper> { Box::new(make()) }),
     })

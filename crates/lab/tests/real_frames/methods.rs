@@ -8,7 +8,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use lab::subject::{RelayPlan, Shaper, Subject};
+use lab::device_under_test::{DeviceUnderTest, RelayPlan, Shaper};
 use lab::tester::{Arrangement, LinkTester};
 use measure::measurement::Value;
 use measure::method::{self, Effort, Findings, Settings, Silent};
@@ -27,8 +27,8 @@ const HELD: u64 = 10;
 pub const MOST_TRIES: u32 = 6;
 
 /// Returns a relay behind a token bucket that holds [`HELD`] frames.
-fn bucket() -> Subject {
-    Subject::Relay(RelayPlan {
+fn bucket() -> DeviceUnderTest {
+    DeviceUnderTest::Relay(RelayPlan {
         delay: None,
         shaper: Some(Shaper {
             rate: RATE,
@@ -39,7 +39,7 @@ fn bucket() -> Subject {
 }
 
 /// Returns a tester with a device, or says loudly why not.
-pub fn tester_or_skip(test: &str, subject: &Subject) -> Option<LinkTester> {
+pub fn tester_or_skip(test: &str, subject: &DeviceUnderTest) -> Option<LinkTester> {
     namespace_or_skip(test)?;
     let stop = Arc::new(AtomicBool::new(false));
     match LinkTester::with(subject, 2, Arrangement::Stations, stop) {
@@ -163,7 +163,7 @@ fn a_token_bucket_loses_what_is_above_its_rate() {
 #[test]
 fn the_latency_of_a_relay_of_known_delay_is_no_less() {
     let delay = Duration::from_us(400);
-    let relay = Subject::Relay(RelayPlan {
+    let relay = DeviceUnderTest::Relay(RelayPlan {
         delay: Some(delay),
         shaper: None,
     });
@@ -185,7 +185,7 @@ fn the_latency_of_a_relay_of_known_delay_is_no_less() {
 
 #[test]
 fn a_device_that_drops_everything_is_reported_for_what_it_is() {
-    let nothing = Subject::Relay(RelayPlan {
+    let nothing = DeviceUnderTest::Relay(RelayPlan {
         delay: None,
         shaper: Some(Shaper {
             rate: RATE,
@@ -208,7 +208,7 @@ fn a_device_that_drops_everything_is_reported_for_what_it_is() {
 
 #[test]
 fn the_generator_accounts_for_every_frame_that_was_due() {
-    let relay = Subject::Relay(RelayPlan::default());
+    let relay = DeviceUnderTest::Relay(RelayPlan::default());
     let Some(mut tester) = tester_or_skip("frames of the generator", &relay) else {
         return;
     };

@@ -192,7 +192,7 @@ fn violate(forwarding: Forwarding) {
     }
     drop(listener);
     let index = |host: usize| network.cables[host].sockets[0].interface.index();
-    let class = linux::discipline::class(3);
+    let class = linux::qdisc::class(3);
     let mut sender = network.hosts[0].run(|| Sender::open(index(0), class).unwrap());
     let mut tap = network.hosts[1].run(|| Tap::open(index(1), 1 << 20).unwrap());
     let mut exchange = |sent: &[Vec<u8>]| {

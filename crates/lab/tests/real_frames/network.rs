@@ -58,7 +58,7 @@ fn a_host_is_paced_and_reaches_its_switch() {
     let index = at_switch.interface.index();
     let mut port = network.switches[0].run(|| PacketPort::open(index, 1 << 20).unwrap());
     let index = at_host.interface.index();
-    let class: ClassId = linux::discipline::class(7);
+    let class: ClassId = linux::qdisc::class(7);
     let mut sender = network.hosts[0].run(|| Sender::open(index, class).unwrap());
 
     // The kernel takes a moment to use a carrier, and drops what is sent until then.

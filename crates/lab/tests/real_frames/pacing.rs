@@ -1,8 +1,8 @@
 //! The pacing of a host's link, judged by the stamps behind it.
 
 use linux::clock::WallTime;
-use linux::discipline::{self, Length, Shape};
 use linux::namespace::Namespace;
+use linux::qdisc::{self, Length, Shape};
 use linux::sender::{Queued, Sender};
 use linux::tap::{Direction, Tap};
 use units::{BitRate, Instant};
@@ -26,13 +26,13 @@ fn frames_leave_no_faster_than_the_link_and_the_most_urgent_first() {
         rate: RATE,
         length: Length::Frames(FRAMES),
     };
-    discipline::pace(&mut left.netlink, left.index, shape).unwrap();
+    qdisc::pace(&mut left.netlink, left.index, shape).unwrap();
     let mut tap = left
         .namespace
         .run(|| Tap::open(left.index, 1 << 20).unwrap());
     let open = |queue| {
         left.namespace
-            .run(move || Sender::open(11, discipline::class(queue)).unwrap())
+            .run(move || Sender::open(11, qdisc::class(queue)).unwrap())
     };
     let (mut low, mut high) = (open(0), open(7));
 

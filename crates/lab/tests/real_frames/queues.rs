@@ -4,14 +4,12 @@
 use std::io::{self, Write};
 
 use lab::veth::Power;
-use linux::discipline::{
-    Discipline, Length, PacedLink, PacingError, QUEUES, QueueReader, QueueState, Shape,
-};
 use linux::interface::{self, Interface, Steering};
-use linux::loan::{Loan, Tags};
+use linux::interface_guard::{InterfaceGuard, Tags};
 use linux::namespace::Namespace;
 use linux::netlink::{Purpose, Request, attribute};
 use linux::port::{Engine, PacketPort, Port, Sent};
+use linux::qdisc::{Length, PacedLink, PacingError, QUEUES, Qdisc, QueueReader, QueueState, Shape};
 use linux::scheduling::{self, Placement, Wish};
 use units::BitRate;
 
@@ -42,7 +40,7 @@ impl Bench {
         let far_end = right.namespace.run(|| PacketPort::open(12, RING_BYTES));
         let paced = left
             .namespace
-            .run(|| PacedLink::take(&named("left"), Discipline::Htb, shape));
+            .run(|| PacedLink::take(&named("left"), Qdisc::Htb, shape));
         let port = left.namespace.run(|| Port::open(Engine::Kernel, 11));
         let reader = left.namespace.run(|| QueueReader::open(11));
         Some(Self {
@@ -288,7 +286,7 @@ fn an_interface_has_the_kernels_discipline_again_afterwards() {
 
     let paced = left
         .namespace
-        .run(|| PacedLink::take(&named("left"), Discipline::Auto, of_frames(FAST, 10)));
+        .run(|| PacedLink::take(&named("left"), Qdisc::Auto, of_frames(FAST, 10)));
     let during = outermost(&mut left);
     drop(paced.unwrap());
 
@@ -307,10 +305,10 @@ fn a_loan_ends_with_the_discipline_and_the_power_that_it_began_with() {
     let before = outermost(&mut left);
 
     left.namespace.run(|| {
-        let mut loan = Loan::take(named("left"), Tags::Anywhere).unwrap();
+        let mut guard = InterfaceGuard::take(named("left"), Tags::Anywhere).unwrap();
         let shape = of_frames(FAST, 10);
-        loan.pace(Discipline::Auto, shape).unwrap();
-        loan.pace(Discipline::Auto, shape).unwrap();
+        guard.pace(Qdisc::Auto, shape).unwrap();
+        guard.pace(Qdisc::Auto, shape).unwrap();
         assert_eq!(named("left").power().unwrap(), interface::Power::On);
     });
 
@@ -327,8 +325,8 @@ fn what_a_killed_process_left_is_replaced() {
     };
     let [mut left, _right] = joined(left, Namespace::new().unwrap());
     let before = outermost(&mut left);
-    let take = |discipline| PacedLink::take(&named("left"), discipline, of_frames(SLOW, 10));
-    let killed = left.namespace.run(|| take(Discipline::Htb).unwrap());
+    let take = |qdisc| PacedLink::take(&named("left"), qdisc, of_frames(SLOW, 10));
+    let killed = left.namespace.run(|| take(Qdisc::Htb).unwrap());
     // A discipline knows no process: this is what SIGKILL leaves.
     std::mem::forget(killed);
     let mut port = left
@@ -336,14 +334,14 @@ fn what_a_killed_process_left_is_replaced() {
         .run(|| Port::open(Engine::Kernel, 11).unwrap());
     port.send(4, &frame(60, 1));
 
-    let next = left.namespace.run(|| take(Discipline::Htb).unwrap());
+    let next = left.namespace.run(|| take(Qdisc::Htb).unwrap());
     let mut reader = left.namespace.run(|| QueueReader::open(11).unwrap());
 
     let fresh = [QueueState::default(); QUEUES as usize];
     assert_eq!(reader.read().unwrap(), fresh);
     std::mem::forget(next);
     // Whoever wants no pacing does not get that of the one before, either.
-    let unpaced = left.namespace.run(|| take(Discipline::None).unwrap());
+    let unpaced = left.namespace.run(|| take(Qdisc::None).unwrap());
     assert_eq!(outermost(&mut left), before);
     drop(unpaced);
     assert_eq!(outermost(&mut left), before);
@@ -357,10 +355,10 @@ fn a_discipline_that_somebody_chose_stays_and_is_named() {
     };
     let [mut left, _right] = joined(left, Namespace::new().unwrap());
     occupy(&mut left);
-    let take = |discipline| PacedLink::take(&named("left"), discipline, of_frames(FAST, 10));
+    let take = |qdisc| PacedLink::take(&named("left"), qdisc, of_frames(FAST, 10));
 
-    for discipline in [Discipline::Auto, Discipline::Htb] {
-        let refused = left.namespace.run(|| take(discipline)).unwrap_err();
+    for qdisc in [Qdisc::Auto, Qdisc::Htb] {
+        let refused = left.namespace.run(|| take(qdisc)).unwrap_err();
         assert!(matches!(refused, PacingError::Occupied { .. }));
         let text = refused.to_string();
         assert!(
@@ -368,7 +366,7 @@ fn a_discipline_that_somebody_chose_stays_and_is_named() {
             "{text}"
         );
     }
-    drop(left.namespace.run(|| take(Discipline::None)).unwrap());
+    drop(left.namespace.run(|| take(Qdisc::None)).unwrap());
 
     let still = outermost(&mut left);
     assert_eq!(still, Some(("pfifo".into(), 0x0005_0000)));

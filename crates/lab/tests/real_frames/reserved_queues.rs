@@ -5,7 +5,7 @@ use std::net::TcpListener;
 
 use lab::network::Network;
 use lab::switches::{Forwarding, Settings, Switches};
-use linux::discipline::{QUEUES, QueueReader, QueueState};
+use linux::qdisc::{QUEUES, QueueReader, QueueState};
 use linux::sender::Sender;
 use linux::tap::{Direction, Tap};
 use switch::{Config, Pacing, PortConfig};
@@ -146,7 +146,7 @@ impl Bench {
         let mut controller = Controller::accept(&listener);
         tell_all(&mut controller);
         let index = |cable: usize, end: usize| network.cables[cable].sockets[end].interface.index();
-        let class = linux::discipline::class(USUAL);
+        let class = linux::qdisc::class(USUAL);
         Self {
             controller,
             sender: network.hosts[0].run(|| Sender::open(index(0, 0), class).unwrap()),

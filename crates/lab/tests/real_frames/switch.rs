@@ -140,8 +140,7 @@ fn bench_with(settings: Settings) -> Bench {
 impl Bench {
     fn sender(&self, host: usize, queue: u8) -> Sender {
         let index = self.network.cables[host].sockets[0].interface.index();
-        self.network.hosts[host]
-            .run(|| Sender::open(index, linux::discipline::class(queue)).unwrap())
+        self.network.hosts[host].run(|| Sender::open(index, linux::qdisc::class(queue)).unwrap())
     }
 
     fn tap(&self, host: usize) -> Tap {

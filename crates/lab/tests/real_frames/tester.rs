@@ -4,8 +4,8 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use lab::device_under_test::{DeviceUnderTest, RelayPlan, Shaper};
 use lab::process;
-use lab::subject::{RelayPlan, Shaper, Subject};
 use lab::tester::known_delay::{Held, KnownDelay, Plan};
 use lab::tester::{Arrangement, LinkTester, StampsWanted, TesterError};
 use linux::clock;
@@ -116,7 +116,7 @@ fn nothing_comes_through_a_cable_that_is_cut_or_mute() {
         (Fault::Mute(port), Fault::Unmute(port)),
     ];
     for (fault, mend) in pairs {
-        let plan = Subject::Relay(RelayPlan::default());
+        let plan = DeviceUnderTest::Relay(RelayPlan::default());
         let Some(mut tester) = tester("tester faults", plan) else {
             return;
         };
@@ -138,7 +138,7 @@ fn a_tester_that_is_told_to_stop_makes_no_trial() {
         return;
     }
     let stop = Arc::new(AtomicBool::new(true));
-    let subject = Subject::Relay(RelayPlan::default());
+    let subject = DeviceUnderTest::Relay(RelayPlan::default());
     let mut tester = LinkTester::with(&subject, 2, Arrangement::Stations, stop).unwrap();
 
     let refused = tester.run(trial(100), &mut Seen::default());
@@ -278,7 +278,7 @@ fn on(
 
 #[test]
 fn what_holds_the_tester_up_is_a_stall_no_shorter_than_that() {
-    let plan = Subject::Relay(RelayPlan::default());
+    let plan = DeviceUnderTest::Relay(RelayPlan::default());
     let Some(mut tester) = tester("tester stalls", plan) else {
         return;
     };
@@ -360,14 +360,14 @@ fn held_against(test: &str, delay: Option<Duration>) -> Option<Held> {
     Some(known.finish())
 }
 
-fn shaped(shaper: Shaper) -> Subject {
-    Subject::Relay(RelayPlan {
+fn shaped(shaper: Shaper) -> DeviceUnderTest {
+    DeviceUnderTest::Relay(RelayPlan {
         delay: None,
         shaper: Some(shaper),
     })
 }
 
-fn tester(test: &str, subject: Subject) -> Option<LinkTester> {
+fn tester(test: &str, subject: DeviceUnderTest) -> Option<LinkTester> {
     namespace_or_skip(test)?;
     let stop = Arc::new(AtomicBool::new(false));
     match LinkTester::with(&subject, 2, Arrangement::Stations, stop) {

@@ -20,11 +20,11 @@ use crate::bpf::attachment::{AttachError, Attachment, Preference};
 use crate::bpf::map::{Map, MapKind, MapShape};
 use crate::bpf::object::Object;
 use crate::bpf::program::Program;
-use crate::discipline::paced_link::Pacing;
-use crate::discipline::{self, Discipline, Length, PacedLink, PacingError, QueueReader, Shape};
 use crate::hold::Hold;
 use crate::interface::{Interface, Steering};
 use crate::port::KernelPort;
+use crate::qdisc::paced_link::Pacing;
+use crate::qdisc::{self, Length, PacedLink, PacingError, Qdisc, QueueReader, Shape};
 use std::os::fd::AsFd;
 
 /// The compiled program; `cargo xtask bpf` makes it of the source beside it.
@@ -43,7 +43,7 @@ const INTERFACES_PER_PORT: usize = 8;
 pub struct Manner {
     pub preference: Preference,
     /// What paces a port that has a rate.
-    pub discipline: Discipline,
+    pub qdisc: Qdisc,
     /// How much one queue of such a port holds.
     pub queue: Length,
     /// Which processor goes on with what arrives there: wherever it was sent, if none.
@@ -54,7 +54,7 @@ impl Manner {
     /// The best that the kernel has, with queues of the usual length.
     pub const BEST: Self = Self {
         preference: Preference::Best,
-        discipline: Discipline::Auto,
+        qdisc: Qdisc::Auto,
         queue: Length::Frames(QUEUE_FRAMES),
         processor: None,
     };
@@ -63,7 +63,7 @@ impl Manner {
 /// Why an interface cannot be a port of the kernel's.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum PlugError {
+pub enum PortBindingError {
     /// The program cannot be put there.
     #[error(transparent)]
     Attach(#[from] AttachError),
@@ -182,27 +182,27 @@ impl Hook {
     /// # Panics
     ///
     /// If what is held is another interface.
-    pub fn plug(
+    pub fn binding(
         &self,
         interface: &Interface,
         hold: &Hold,
         rate: Option<BitRate>,
-    ) -> Result<KernelPort, PlugError> {
+    ) -> Result<KernelPort, PortBindingError> {
         let index = interface.index();
         assert_eq!(index, hold.interface(), "the interface is held");
         let shape = |rate| Shape {
             rate,
             length: self.manner.queue,
         };
-        let paced =
-            rate.map(|rate| PacedLink::take(interface, self.manner.discipline, shape(rate)));
+        let paced = rate.map(|rate| PacedLink::take(interface, self.manner.qdisc, shape(rate)));
         let paced = paced.transpose()?;
-        self.know(index, NO_PORT).map_err(PlugError::Interfaces)?;
+        self.know(index, NO_PORT)
+            .map_err(PortBindingError::Interfaces)?;
         let attachment = Attachment::attach(&self.program, hold, self.manner.preference)?;
         let (class, queues) = match paced.as_ref().map(PacedLink::pacing) {
             Some(Pacing::Htb(..)) => {
-                let queues = QueueReader::open(index).map_err(PlugError::Socket)?;
-                (discipline::class(0).as_u32(), Some(queues))
+                let queues = QueueReader::open(index).map_err(PortBindingError::Socket)?;
+                (qdisc::class(0).as_u32(), Some(queues))
             }
             Some(Pacing::Nothing | Pacing::NothingThere) | None => (0, None),
         };
@@ -219,7 +219,7 @@ impl Hook {
             steering,
             carried,
         };
-        let port = KernelPort::open(index).map_err(PlugError::Socket)?;
+        let port = KernelPort::open(index).map_err(PortBindingError::Socket)?;
         Ok(port.keeping(hung))
     }
 

@@ -9,7 +9,7 @@ use switch::{Input, Switch, Unreceived};
 use units::Instant;
 use wire::openflow::PortNumber;
 
-use super::plug::Plug;
+use super::port_binding::PortBinding;
 use crate::kernel_engine::{Handed, Hung, KernelEngine};
 use crate::offloads::Cutter;
 use crate::port::Port;
@@ -33,8 +33,8 @@ pub(super) struct KernelPart {
 }
 
 impl KernelPart {
-    pub(super) fn new(engine: KernelEngine, plugs: &[Plug]) -> Self {
-        let mut numbers: Vec<_> = plugs.iter().map(|plug| plug.number).collect();
+    pub(super) fn new(engine: KernelEngine, bindings: &[PortBinding]) -> Self {
+        let mut numbers: Vec<_> = bindings.iter().map(|binding| binding.number).collect();
         numbers.sort_unstable();
         Self {
             engine,
@@ -46,12 +46,12 @@ impl KernelPart {
     }
 
     /// Has the program forward for `switch`, which is new, with empty tables.
-    pub(super) fn begin(&mut self, switch: &mut Switch, plugs: &[Plug]) {
+    pub(super) fn begin(&mut self, switch: &mut Switch, bindings: &[PortBinding]) {
         self.end();
         let memory = self.engine.tables().empty();
         switch.compile_into(memory, self.engine.overflow());
-        for plug in plugs {
-            self.carry(switch, plug);
+        for binding in bindings {
+            self.carry(switch, binding);
         }
     }
 
@@ -64,14 +64,14 @@ impl KernelPart {
     }
 
     /// Follows a port to another interface.
-    pub(super) fn exchange(&mut self, switch: &mut Switch, former: &Port, plug: &Plug) {
+    pub(super) fn exchange(&mut self, switch: &mut Switch, former: &Port, binding: &PortBinding) {
         let interface = |port| carried(port).map(|carried| carried.interface);
-        let (former, latter) = (interface(former), interface(&plug.port));
+        let (former, latter) = (interface(former), interface(&binding.port));
         if let Some(former) = former.filter(|_| former != latter) {
             self.known.retain(|known| *known != former);
             self.engine.hook().forget(former);
         }
-        self.carry(switch, plug);
+        self.carry(switch, binding);
     }
 
     /// Hands the core the next frame that the program gave up, and returns whether
@@ -79,10 +79,10 @@ impl KernelPart {
     pub(super) fn hand(
         &mut self,
         now: Instant,
-        plugs: &mut [Plug],
+        bindings: &mut [PortBinding],
         mut switch: Option<&mut Switch>,
     ) -> bool {
-        if self.hand_cut(now, plugs, switch.as_deref_mut()) {
+        if self.hand_cut(now, bindings, switch.as_deref_mut()) {
             return true;
         }
         let (numbers, cutter, piece) = (&self.numbers, &mut self.cutter, &mut self.piece);
@@ -99,7 +99,7 @@ impl KernelPart {
             let at = frame.arrived.min(now);
             if frame.left.is_nothing() {
                 let frame = (frame.bytes, frame.verdicts);
-                give(now, (port, at), frame, plugs, switch.as_deref_mut());
+                give(now, (port, at), frame, bindings, switch.as_deref_mut());
             } else if cutter.take(frame.bytes, frame.left).is_ok() {
                 *piece = (port, at);
             } else if let Some(switch) = &mut switch {
@@ -110,7 +110,7 @@ impl KernelPart {
                 switch.handle(now, Input::Unreceived { port, frames });
             }
         });
-        self.hand_cut(now, plugs, switch);
+        self.hand_cut(now, bindings, switch);
         handed.is_some()
     }
 
@@ -120,22 +120,27 @@ impl KernelPart {
     }
 
     /// Hands the core the next frame of a piece, if one is being cut.
-    fn hand_cut(&mut self, now: Instant, plugs: &mut [Plug], switch: Option<&mut Switch>) -> bool {
+    fn hand_cut(
+        &mut self,
+        now: Instant,
+        bindings: &mut [PortBinding],
+        switch: Option<&mut Switch>,
+    ) -> bool {
         let Some(bytes) = self.cutter.next_frame() else {
             return false;
         };
-        give(now, self.piece, (bytes, &[]), plugs, switch);
+        give(now, self.piece, (bytes, &[]), bindings, switch);
         true
     }
 
     /// Makes a port known to the switch, and its interface to the program.
-    fn carry(&mut self, switch: &mut Switch, plug: &Plug) {
-        let Some(carried) = carried(&plug.port) else {
+    fn carry(&mut self, switch: &mut Switch, binding: &PortBinding) {
+        let Some(carried) = carried(&binding.port) else {
             return;
         };
-        switch.carry_port(plug.number, carried);
+        switch.carry_port(binding.number, carried);
         publish(switch);
-        let place = self.numbers.binary_search(&plug.number);
+        let place = self.numbers.binary_search(&binding.number);
         let place = place.ok().and_then(|place| u32::try_from(place).ok());
         let known = place.map(|place| self.engine.hook().know(carried.interface, place));
         let is_new = !self.known.contains(&carried.interface);
@@ -151,11 +156,11 @@ fn give(
     now: Instant,
     (port, arrived): (PortNumber, Instant),
     (bytes, verdicts): (&[u8], &[u8]),
-    plugs: &mut [Plug],
+    bindings: &mut [PortBinding],
     switch: Option<&mut Switch>,
 ) {
-    if let Some(plug) = plugs.iter_mut().find(|plug| plug.number == port) {
-        plug.counters.received += 1;
+    if let Some(binding) = bindings.iter_mut().find(|binding| binding.number == port) {
+        binding.counters.received += 1;
     }
     if let Some(switch) = switch {
         let frame = Input::Handed {

@@ -8,7 +8,7 @@ use units::{Duration, Instant};
 use wire::openflow::PortNumber;
 
 use super::kernel_part::{KernelPart, publish};
-use super::plug::{Handing, Leaving, Plug};
+use super::port_binding::{Handing, Leaving, PortBinding};
 use crate::channel::{Channel, Found, Unsent};
 use crate::clock::{self, WallClock, WallTime};
 use crate::connection::{Connection, Lease, Origin};
@@ -47,7 +47,7 @@ pub struct Station {
     switch: Option<Switch>,
     /// The kernel's part of it, if it has one.
     kernel: Option<KernelPart>,
-    pub(super) plugs: Vec<Plug>,
+    pub(super) bindings: Vec<PortBinding>,
     lines: Vec<Line>,
     /// Whether a line has something to send, or is over.
     restless: bool,
@@ -115,12 +115,12 @@ enum Outlet {
 impl Station {
     /// Places a switch of this configuration, not yet running.
     #[must_use]
-    pub fn new(config: Config, plugs: Vec<Plug>) -> Self {
+    pub fn new(config: Config, bindings: Vec<PortBinding>) -> Self {
         Self {
             config,
             switch: None,
             kernel: None,
-            plugs,
+            bindings,
             lines: Vec::with_capacity(MOST_CONNECTIONS),
             restless: false,
             wanted: Vec::new(),
@@ -137,7 +137,7 @@ impl Station {
     /// that hang on its hook.
     #[must_use]
     pub fn carried_by(mut self, engine: KernelEngine) -> Self {
-        self.kernel = Some(KernelPart::new(engine, &self.plugs));
+        self.kernel = Some(KernelPart::new(engine, &self.bindings));
         self
     }
 
@@ -165,12 +165,12 @@ impl Station {
     pub(super) fn start(&mut self, now: Instant) {
         let mut switch = Switch::new(now, self.config.clone());
         if let Some(kernel) = &mut self.kernel {
-            kernel.begin(&mut switch, &self.plugs);
+            kernel.begin(&mut switch, &self.bindings);
         }
         self.switch = Some(switch);
         self.want_connections(true);
-        for n in 0..self.plugs.len() {
-            self.plugs[n].link = switch::Link::Up;
+        for n in 0..self.bindings.len() {
+            self.bindings[n].link = switch::Link::Up;
         }
         self.drain(now, Handing::AtOnce);
     }
@@ -181,8 +181,8 @@ impl Station {
         while !self.lines.is_empty() {
             self.part_with(0, poller);
         }
-        for plug in &mut self.plugs {
-            plug.forget();
+        for binding in &mut self.bindings {
+            binding.forget();
         }
         if let Some(kernel) = &mut self.kernel {
             kernel.end();
@@ -203,7 +203,7 @@ impl Station {
     /// frames, if there is anything. `wall` is the clock that the kernel stamps by.
     #[inline]
     pub(super) fn forward(&mut self, n: usize, wall: &WallClock) -> Option<Forwarded> {
-        if !self.plugs[n].port.is_ready() {
+        if !self.bindings[n].port.is_ready() {
             return None;
         }
         let at = clock::now();
@@ -211,25 +211,25 @@ impl Station {
             at,
             done: at,
             stamp: None,
-            missed: self.plugs[n].empty,
+            missed: self.bindings[n].empty,
         };
         let longest = match self.departs {
             Instant::FAR_FUTURE => LONGEST_BATCH,
             _ => LONGEST_BATCH_PACED,
         };
-        let batch = self.plugs[n].batch.min(longest);
+        let batch = self.bindings[n].batch.min(longest);
         let mut left = batch;
         loop {
             let stamp = self.take(n, at, wall);
             forwarded.stamp = forwarded.stamp.or(stamp);
             left -= 1;
-            let ready = self.plugs[n].port.is_ready();
+            let ready = self.bindings[n].port.is_ready();
             if left > 0 && ready {
                 self.drain(at, Handing::Together);
                 continue;
             }
             self.drain(at, Handing::AtOnce);
-            self.plugs[n].batch = if ready { 2 * batch } else { 1 };
+            self.bindings[n].batch = if ready { 2 * batch } else { 1 };
             break;
         }
         forwarded.done = self.handed.max(at);
@@ -239,9 +239,9 @@ impl Station {
     /// Hands the core the next frame of the `n`th port. Returns its stamp.
     #[inline]
     fn take(&mut self, n: usize, at: Instant, wall: &WallClock) -> Option<WallTime> {
-        let (plug, switch) = (&mut self.plugs[n], &mut self.switch);
-        let (port, counters) = (plug.number, &mut plug.counters);
-        plug.port.receive(|Arrived { frame, stamp }| {
+        let (binding, switch) = (&mut self.bindings[n], &mut self.switch);
+        let (port, counters) = (binding.number, &mut binding.counters);
+        binding.port.receive(|Arrived { frame, stamp }| {
             counters.received += 1;
             match (frame, switch) {
                 (Frame::Whole(bytes), Some(switch)) => {
@@ -273,7 +273,7 @@ impl Station {
             if taken >= LONGEST_BATCH && !kernel.has_piece() {
                 break;
             }
-            if !kernel.hand(at, &mut self.plugs, self.switch.as_mut()) {
+            if !kernel.hand(at, &mut self.bindings, self.switch.as_mut()) {
                 break;
             }
             self.drain(at, Handing::Together);
@@ -291,8 +291,8 @@ impl Station {
     #[inline]
     pub(super) fn catch_up(&mut self, now: Instant) {
         if now >= self.departs {
-            for plug in &mut self.plugs {
-                self.leaving.extend(plug.depart(now));
+            for binding in &mut self.bindings {
+                self.leaving.extend(binding.depart(now));
             }
             self.hand_over();
         }
@@ -306,17 +306,20 @@ impl Station {
     /// Puts a port of the switch on another interface. Returns the way to the
     /// former one; nothing if there is no such port.
     pub(super) fn replace(&mut self, number: PortNumber, port: Port) -> Option<Port> {
-        let n = self.plugs.iter().position(|plug| plug.number == number)?;
-        let former = self.plugs[n].replace(port);
+        let n = self
+            .bindings
+            .iter()
+            .position(|binding| binding.number == number)?;
+        let former = self.bindings[n].replace(port);
         if let (Some(kernel), Some(switch)) = (&mut self.kernel, &mut self.switch) {
-            kernel.exchange(switch, &former, &self.plugs[n]);
+            kernel.exchange(switch, &former, &self.bindings[n]);
         }
         Some(former)
     }
 
     /// Tells the core of the `n`th port's link.
     pub(super) fn link_changed(&mut self, n: usize, link: switch::Link, now: Instant) {
-        let port = self.plugs[n].number;
+        let port = self.bindings[n].number;
         self.input(now, Input::Port { port, link });
     }
 
@@ -452,18 +455,22 @@ impl Station {
                     departs,
                     stay,
                 } => {
-                    if let Some(plug) = self.plugs.iter_mut().find(|plug| plug.number == port) {
+                    if let Some(binding) = self
+                        .bindings
+                        .iter_mut()
+                        .find(|binding| binding.number == port)
+                    {
                         let frame = Leaving {
                             queue,
                             bytes,
                             departs,
                             stay,
                         };
-                        self.leaving.extend(plug.depart(Instant::FAR_FUTURE));
-                        self.leaving.extend(plug.transmit(now, frame, handing));
+                        self.leaving.extend(binding.depart(Instant::FAR_FUTURE));
+                        self.leaving.extend(binding.transmit(now, frame, handing));
                     }
                     if self.leaving.len() + 2 > MOST_LEAVING {
-                        self.handed = hand_over(&mut self.plugs, &mut self.leaving, switch);
+                        self.handed = hand_over(&mut self.bindings, &mut self.leaving, switch);
                     }
                 }
                 Output::Send { connection, bytes } => {
@@ -486,7 +493,7 @@ impl Station {
                 Output::Count if now.saturating_since(self.tallied) < TALLIES_INTERVAL => {}
                 Output::Count => {
                     self.tallied = now;
-                    tell_tallies(&mut self.plugs, switch, now);
+                    tell_tallies(&mut self.bindings, switch, now);
                 }
             }
         }
@@ -494,7 +501,7 @@ impl Station {
             return;
         }
         if !self.leaving.is_empty() {
-            self.handed = hand_over(&mut self.plugs, &mut self.leaving, switch);
+            self.handed = hand_over(&mut self.bindings, &mut self.leaving, switch);
         }
         self.deadline = switch.deadline().unwrap_or(Instant::FAR_FUTURE);
         self.note_departure();
@@ -502,25 +509,25 @@ impl Station {
 
     fn hand_over(&mut self) {
         if let Some(switch) = &mut self.switch {
-            self.handed = hand_over(&mut self.plugs, &mut self.leaving, switch);
+            self.handed = hand_over(&mut self.bindings, &mut self.leaving, switch);
         }
     }
 
     fn note_departure(&mut self) {
-        let departures = self.plugs.iter().map(Plug::departs);
+        let departures = self.bindings.iter().map(PortBinding::departs);
         self.departs = departures.min().unwrap_or(Instant::FAR_FUTURE);
     }
 }
 
 /// Tells the core what queues did that are not its own, and which frames ports could
 /// not receive.
-fn tell_tallies(plugs: &mut [Plug], switch: &mut Switch, now: Instant) {
-    for plug in plugs {
-        let port = plug.number;
-        if let Some(frames) = plug.unreceived() {
+fn tell_tallies(bindings: &mut [PortBinding], switch: &mut Switch, now: Instant) {
+    for binding in bindings {
+        let port = binding.number;
+        if let Some(frames) = binding.unreceived() {
             switch.handle(now, Input::Unreceived { port, frames });
         }
-        if let Some(tallies) = &plug.read_queues() {
+        if let Some(tallies) = &binding.read_queues() {
             switch.handle(now, Input::Queues { port, tallies });
         }
     }
@@ -528,9 +535,13 @@ fn tell_tallies(plugs: &mut [Plug], switch: &mut Switch, now: Instant) {
 
 /// Hands the kernel what ports have taken to be sent, and notes when it left, which
 /// is returned.
-fn hand_over(plugs: &mut [Plug], leaving: &mut Vec<Stay>, switch: &mut Switch) -> Instant {
-    for plug in plugs {
-        plug.flush();
+fn hand_over(
+    bindings: &mut [PortBinding],
+    leaving: &mut Vec<Stay>,
+    switch: &mut Switch,
+) -> Instant {
+    for binding in bindings {
+        binding.flush();
     }
     let left = clock::now();
     for stay in leaving.drain(..) {

@@ -19,8 +19,8 @@ use rustix::net::{SendFlags, send};
 use switch::{QUEUES, QueueTally};
 
 use super::Sent;
-use crate::discipline;
 use crate::kernel_engine::Hung;
+use crate::qdisc;
 use crate::sender::{SEND_BUFFER_BYTES, set_class};
 use crate::socket::{Receives, bind, packet_socket, receive_for_anybody};
 
@@ -43,7 +43,7 @@ impl KernelPort {
     pub fn open(index: u32) -> io::Result<Self> {
         let socket = packet_socket()?;
         let queue = 0;
-        set_class(socket.as_fd(), discipline::class(queue))?;
+        set_class(socket.as_fd(), qdisc::class(queue))?;
         // An ordinary user keeps the default size, which queues fewer frames.
         let _ = set_socket_send_buffer_size_force(&socket, SEND_BUFFER_BYTES);
         receive_for_anybody(socket.as_fd(), index)?;
@@ -103,7 +103,7 @@ impl KernelPort {
 
     fn change_queue(&mut self, queue: u8) -> io::Result<()> {
         if queue != self.queue {
-            set_class(self.socket.as_fd(), discipline::class(queue))?;
+            set_class(self.socket.as_fd(), qdisc::class(queue))?;
             self.queue = queue;
         }
         Ok(())

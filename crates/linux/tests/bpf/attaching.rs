@@ -163,8 +163,8 @@ fn filter_of_others(interface: u32) {
     let all_protocols = u32::from(3_u16.to_be());
     let mut netlink = Netlink::open().unwrap();
     let at = header(0xffff_0000, 0xffff_fff1, 0);
-    let discipline = Request::new(NEW_DISCIPLINE, Purpose::Create, &at);
-    netlink.ask(discipline.with(KIND, b"clsact\0")).unwrap();
+    let qdisc = Request::new(NEW_DISCIPLINE, Purpose::Create, &at);
+    netlink.ask(qdisc.with(KIND, b"clsact\0")).unwrap();
     let at = header(0, 0xffff_fff2, 7 << 16 | all_protocols);
     let filter = Request::new(NEW_FILTER, Purpose::Create, &at).with(KIND, b"u32\0");
     // `struct tc_u32_sel` without any key: every frame matches.

@@ -2,9 +2,9 @@
 
 use linux::bpf::attachment::{Attachment, Preference};
 use linux::bpf::relay::{ClassByte, Hook, Relay};
-use linux::discipline::{self, Length, QueueReader, Shape};
 use linux::hold::Hold;
 use linux::netlink::Netlink;
+use linux::qdisc::{self, Length, QueueReader, Shape};
 use units::BitRate;
 
 use crate::world::{Action, Cable, Probe, await_some, frame};
@@ -45,7 +45,7 @@ fn a_relayed_frame_goes_to_the_class_that_its_byte_says() {
     let cable = Cable::lay();
     let class = ClassByte {
         offset: 19,
-        first: discipline::class(0),
+        first: qdisc::class(0),
     };
     let shape = Shape {
         rate: BitRate::from_mbps(100),
@@ -53,7 +53,7 @@ fn a_relayed_frame_goes_to_the_class_that_its_byte_says() {
     };
     let (mut queues, _relay) = cable.namespace.run(|| {
         let mut netlink = Netlink::open().unwrap();
-        discipline::pace(&mut netlink, cable.near, shape).unwrap();
+        qdisc::pace(&mut netlink, cable.near, shape).unwrap();
         let relay = Relay::attach_with_classes(cable.near, cable.near, class).unwrap();
         (QueueReader::open(cable.near).unwrap(), relay)
     });

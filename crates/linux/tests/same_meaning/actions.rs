@@ -2,7 +2,7 @@
 
 use wire::ethernet::EtherType;
 use wire::openflow::oxm::{Masked, VlanMatch};
-use wire::openflow::taktos::{MonitorId, QueuedFates};
+use wire::openflow::taktos::{MonitorId, QueuedFrameActions};
 use wire::openflow::{Action, ControllerLength, GroupId, MatchField, PortNumber, QueueId};
 
 use crate::matching::Matching;
@@ -60,7 +60,7 @@ impl Repertoire {
                 Action::PopVlan
             }
             74 | 75 => Action::FlowMonitor(MonitorId(random.pick(&modes::MONITORS))),
-            76 => Action::QueuedFate(QueuedFates::STAY),
+            76 => Action::QueuedFrame(QueuedFrameActions::STAY),
             _ => Action::SetField(field(random, frames)),
         }
     }

@@ -13,7 +13,7 @@ use units::{Duration, Instant};
 use wire::{icmp, tcp};
 
 use super::requests::{ECHO_PORT, MOST_ROUNDS, OPEN_PORT};
-use super::{Content, Glimpse, Path};
+use super::{Content, FrameSummary, Path};
 use crate::trial::{PortIndex, Sighting, Watcher, Way};
 
 /// At most so many packets are followed at each end.
@@ -200,7 +200,7 @@ impl Exchanges {
         }
     }
 
-    fn see_part(&mut self, place: Place, glimpse: &Glimpse, at: Instant) {
+    fn see_part(&mut self, place: Place, glimpse: &FrameSummary, at: Instant) {
         let key = PacketKey {
             place,
             source: glimpse.source,
@@ -247,7 +247,7 @@ impl Watcher for Exchanges {
         if place.port != self.path.from && place.port != self.path.to {
             return;
         }
-        let Some(glimpse) = Glimpse::of(sighting.bytes) else {
+        let Some(glimpse) = FrameSummary::of(sighting.bytes) else {
             return;
         };
         let addresses = &self.path.addresses;

@@ -15,7 +15,7 @@ use std::num::NonZeroU64;
 
 use units::{Duration, Instant};
 
-use super::{Glimpse, Path};
+use super::{FrameSummary, Path};
 use crate::statistics::Distribution;
 use crate::trial::{PortIndex, Sighting, Watcher, Way};
 
@@ -264,7 +264,7 @@ impl Passing {
             Way::Sent | Way::Received => return,
         };
         let shim =
-            Glimpse::of(bytes).and_then(|glimpse| glimpse.shim_between(&self.path.addresses));
+            FrameSummary::of(bytes).and_then(|glimpse| glimpse.shim_between(&self.path.addresses));
         let Some(shim) = shim else {
             return;
         };

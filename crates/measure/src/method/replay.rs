@@ -106,7 +106,7 @@ fn send(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::method::company::Company;
+    use crate::method::background_traffic::BackgroundTraffic;
     use crate::method::tests::known_device::{KnownDevice, Lane, number, settings, times};
     use crate::method::{Effort, Silent};
     use crate::traffic::trace::Recorded;
@@ -117,7 +117,8 @@ mod tests {
         lane.lose_every = Some(10);
         let mut device = KnownDevice::new(lane, Lane::of(Duration::ZERO));
         device.late = Duration::from_us(3);
-        let mut given = Company::of(&mut device).sending(trace(1_000, Duration::from_us(700)));
+        let mut given =
+            BackgroundTraffic::of(&mut device).sending(trace(1_000, Duration::from_us(700)));
         let settings = Settings {
             effort: Effort::Full,
             ..settings(&[])
@@ -143,7 +144,8 @@ mod tests {
     fn with_less_effort_its_beginning_is_sent_and_that_is_said() {
         let lane = || Lane::of(Duration::ZERO);
         let mut device = KnownDevice::new(lane(), lane());
-        let mut given = Company::of(&mut device).sending(trace(100, Duration::from_ms(100)));
+        let mut given =
+            BackgroundTraffic::of(&mut device).sending(trace(100, Duration::from_ms(100)));
 
         let found = run(&mut given, &settings(&[]), &mut Silent).unwrap();
 

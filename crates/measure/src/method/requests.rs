@@ -17,7 +17,7 @@ use wire::ipv4::{self, FRAGMENT_UNIT, Part};
 use wire::message_shim::{self, MessageShim};
 use wire::{tcp, udp};
 
-use super::{Content, Glimpse, Pace};
+use super::{Content, FrameSummary, Pace};
 use crate::traffic::Addresses;
 use crate::traffic::datagram::MTU;
 use crate::trial::{self, Outgoing, Sender};
@@ -180,7 +180,7 @@ impl Sender for Requests {
     }
 
     fn received(&mut self, after: Duration, frame: &[u8]) {
-        let Some(glimpse) = Glimpse::of(frame) else {
+        let Some(glimpse) = FrameSummary::of(frame) else {
             return;
         };
         let Content::Segment(segment) = glimpse.content else {
@@ -231,7 +231,7 @@ impl Responder {
         }
     }
 
-    fn take(&mut self, after: Duration, glimpse: &Glimpse) {
+    fn take(&mut self, after: Duration, glimpse: &FrameSummary) {
         let key = (glimpse.protocol, glimpse.part.packet);
         if self.partial.len() >= MOST_ANSWERS && !self.partial.contains_key(&key) {
             // What was never completed makes room.
@@ -285,7 +285,7 @@ impl Sender for Responder {
     }
 
     fn received(&mut self, after: Duration, frame: &[u8]) {
-        if let Some(glimpse) = Glimpse::of(frame)
+        if let Some(glimpse) = FrameSummary::of(frame)
             && glimpse.goes(&self.packets.addresses.reversed())
         {
             self.take(after, &glimpse);
@@ -294,7 +294,7 @@ impl Sender for Responder {
 }
 
 /// Returns the answer to what the first part of a packet asks, if it asks.
-fn answer_to(glimpse: &Glimpse) -> Option<Message> {
+fn answer_to(glimpse: &FrameSummary) -> Option<Message> {
     match glimpse.content {
         Content::Echo(Echo {
             kind: icmp::Kind::Request,

@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 use units::Duration;
 use wire::ethernet::SHORTEST_FRAME;
 
-use super::Glimpse;
+use super::FrameSummary;
 use crate::traffic::Addresses;
 use crate::traffic::datagram::Datagram;
 use crate::trial::{Outgoing, Sender};
@@ -159,7 +159,8 @@ impl Sender for Windowed {
     }
 
     fn received(&mut self, after: Duration, frame: &[u8]) {
-        let Some(shim) = Glimpse::of(frame).and_then(|glimpse| glimpse.shim_between(&self.answers))
+        let Some(shim) =
+            FrameSummary::of(frame).and_then(|glimpse| glimpse.shim_between(&self.answers))
         else {
             return;
         };
@@ -224,7 +225,7 @@ impl Sender for Acknowledging {
     }
 
     fn received(&mut self, after: Duration, frame: &[u8]) {
-        let shim = Glimpse::of(frame).and_then(|glimpse| glimpse.shim_between(&self.flow));
+        let shim = FrameSummary::of(frame).and_then(|glimpse| glimpse.shim_between(&self.flow));
         if let Some(shim) = shim
             && self.waiting.len() < MOST_ACKNOWLEDGEMENTS
         {

@@ -1,13 +1,13 @@
 //! The error that remains when a device is emulated by its profile (S3-6): each profile
 //! that says how its device behaves is measured from outside by the project's own
 //! methods, and what they find stands beside what was put in
-//! ([`sim::emulation::likeness`]).
+//! ([`sim::emulation::fidelity`]).
 
 use measure::measurement::Value;
 use measure::method::Effort;
 use measure::reproduction::Row;
 use scenario::Profile;
-use sim::emulation::likeness::{Likeness, of_profile};
+use sim::emulation::fidelity::{Fidelity, of_profile};
 
 use crate::{Outcome, Progress, Settings};
 
@@ -39,7 +39,7 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
 }
 
 /// Returns the error as a row, in percent of what was put in.
-fn row(name: &str, likeness: &Likeness) -> Option<Row> {
+fn row(name: &str, likeness: &Fidelity) -> Option<Row> {
     let error = likeness.error()?;
     let [stated, emulated] = [&likeness.stated, &likeness.emulated].map(Value::shown);
     let row = Row::new(format!("{name}: error of {}", likeness.what), "%");

@@ -5,7 +5,7 @@
 //! One minute for each spacing, as in the paper. The emulated devices have the means
 //! that the paper prints; its distributions are plots, so theirs are points.
 
-use lab::subject::TaktosEngine;
+use lab::device_under_test::TaktosEngine;
 use lab::switches::Carried;
 use measure::measurement::Measurement;
 use measure::reproduction::Row;

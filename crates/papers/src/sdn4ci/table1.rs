@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use lab::subject::TaktosEngine;
+use lab::device_under_test::TaktosEngine;
 use lab::switches::Carried;
 use measure::comparison::{self, Verdict};
 use measure::measurement::Value;

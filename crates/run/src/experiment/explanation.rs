@@ -54,7 +54,7 @@ pub struct Lacking {
     /// The failure after which it would not, if it does otherwise.
     pub after: Option<String>,
     /// Who is at that stage.
-    pub company: Option<Company>,
+    pub company: Option<Competition>,
     /// What it would rest on with a longer deadline, if that is all that lacks.
     pub way: Option<Box<Promised>>,
     /// Changes with each of which it would be admitted.
@@ -80,12 +80,12 @@ pub struct HopShare {
     /// What it takes at most with the delays before it that there are now, while
     /// nothing is broken.
     pub now: Option<Delay>,
-    pub company: Company,
+    pub company: Competition,
 }
 
 /// Who is at a stage, and how much each takes of its time.
 #[derive(Clone, Debug)]
-pub struct Company {
+pub struct Competition {
     /// What its own burst takes, if it has a promise there.
     pub own: Option<Delay>,
     /// The flows that it waits for, with the time that the burst of each takes,
@@ -254,7 +254,7 @@ impl<'a> Explainer<'a> {
 
     /// Returns who is at a stage beside a flow of `class`, which may be in the
     /// ledger under `own`.
-    fn company(&self, ledger: &Ledger, id: StageId, class: u8, own: Option<FlowId>) -> Company {
+    fn company(&self, ledger: &Ledger, id: StageId, class: u8, own: Option<FlowId>) -> Competition {
         let competitors = ledger.competitors(id, class);
         let is_own = |competitor: &&Competitor| Some(competitor.flow) == own;
         let stage = &ledger.stages()[id.0 as usize];
@@ -286,7 +286,7 @@ impl<'a> Explainer<'a> {
             .iter()
             .filter(waits_for)
             .filter(|it| !is_own(it));
-        Company {
+        Competition {
             own: competitors.iter().find(is_own).map(|own| own.takes),
             rivals: rivals
                 .filter_map(|rival| self.rival(ledger, rival))

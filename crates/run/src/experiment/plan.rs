@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use calculus::admission::{FrameBucket, Room};
 use controller::config::{
-    Config, HostParameters, Metric, PortParameters, ProcessingParameters, SwitchParameters, Timers,
-    UnpromisedTraffic,
+    BestEffortTraffic, Config, HostParameters, Metric, PortParameters, ProcessingParameters,
+    SwitchParameters, Timers,
 };
 use controller::northbound::{
     ApplicationKind, Cover, FlowMatch, Manifest, Protection, Requirement, Traffic, Transport,
@@ -466,7 +466,7 @@ fn port_of_host(scenario: &Scenario, index: usize) -> Option<PortId> {
 }
 
 /// Returns what a host sends without a promise: no more than its link carries.
-pub(super) fn unpromised(scenario: &Scenario, host: usize) -> Option<UnpromisedTraffic> {
+pub(super) fn unpromised(scenario: &Scenario, host: usize) -> Option<BestEffortTraffic> {
     let link = scenario.links[scenario.hosts[host].link.0].rate;
     let floods = scenario
         .flows
@@ -475,17 +475,17 @@ pub(super) fn unpromised(scenario: &Scenario, host: usize) -> Option<UnpromisedT
     let own = floods.filter(|flow| flow.source.0 == host);
     let parts = own.map(|flow| traffic(scenario, flow));
     parts
-        .map(|part| UnpromisedTraffic {
+        .map(|part| BestEffortTraffic {
             rate: part.rate,
             largest_frame: part.largest_frame,
             smallest_frame: part.smallest_frame,
         })
-        .reduce(|one, other| UnpromisedTraffic {
+        .reduce(|one, other| BestEffortTraffic {
             rate: one.rate + other.rate,
             largest_frame: one.largest_frame.max(other.largest_frame),
             smallest_frame: one.smallest_frame.min(other.smallest_frame),
         })
-        .map(|all| UnpromisedTraffic {
+        .map(|all| BestEffortTraffic {
             rate: all.rate.min(link),
             ..all
         })

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use certificate::document::{
-    Changes, Demand, End, Figures, Frames, Host, Link, Network, Profile, Protection, Service,
-    Switch, Unpromised,
+    BestEffort, Changes, Demand, End, Figures, Frames, Host, Link, Network, Profile, Protection,
+    Service, Switch,
 };
 use controller::northbound::{Requirement, Traffic};
 use scenario::{Flow, Scenario, Strategy, SwitchIndex, Treatment};
@@ -27,7 +27,7 @@ pub fn network(scenario: &Scenario) -> Network {
     let hosts = scenario.hosts.iter().enumerate();
     let hosts = hosts.map(|(at, host)| Host {
         name: host.name.clone(),
-        unpromised: plan::unpromised(scenario, at).map(|sends| Unpromised {
+        unpromised: plan::unpromised(scenario, at).map(|sends| BestEffort {
             rate_bps: sends.rate.as_bps(),
             largest_frame_bit: sends.largest_frame.as_bits(),
             smallest_frame_bit: sends.smallest_frame.as_bits(),

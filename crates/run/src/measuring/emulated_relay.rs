@@ -17,7 +17,7 @@
 use std::sync::Arc;
 
 use lab::delay_line::Keeper;
-use lab::subject::Keeping;
+use lab::device_under_test::Keeping;
 use measure::trial::{MOST_PORTS, PortIndex, Station};
 use scenario::Profile;
 use sim::emulation::{Behaviour, Dice, Fate, Flow, Flows, Stage};

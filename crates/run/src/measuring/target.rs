@@ -4,13 +4,13 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lab::subject::{RelayPlan, Shaper, Subject, TaktosEngine};
+use lab::device_under_test::{DeviceUnderTest, RelayPlan, Shaper, TaktosEngine};
 use lab::switches::Carried;
 use lab::tester::{Arrangement, LinkTester, TesterError};
 use measure::method::{Effort, MethodError};
 use measure::trial::{Conduct, ControlLink, Setup, Tester, Trial, TrialError, Watcher};
 use scenario::Profile;
-use sim::emulation::likeness::{self, Likeness};
+use sim::emulation::fidelity::{self, Fidelity};
 use sim::tester::{CoreSwitch, SmallSwitch, Taught, VirtualTester};
 use thiserror::Error;
 use units::{BitRate, Duration};
@@ -294,15 +294,15 @@ impl Target {
     /// If the machine lacks something that the device needs.
     pub fn open(&self, wanted: &Wanted) -> Result<Box<dyn Tester>, TesterError> {
         let subject = match self {
-            Self::Taktos(engine) => Subject::Taktos {
+            Self::Taktos(engine) => DeviceUnderTest::Taktos {
                 program: std::env::current_exe()?,
                 engine: *engine,
             },
-            Self::OpenVswitch(carried) => Subject::OpenVswitch(*carried),
-            Self::Bridge => Subject::Bridge,
-            Self::Relay(plan) => Subject::Relay(*plan),
+            Self::OpenVswitch(carried) => DeviceUnderTest::OpenVswitch(*carried),
+            Self::Bridge => DeviceUnderTest::Bridge,
+            Self::Relay(plan) => DeviceUnderTest::Relay(*plan),
             Self::EmulatedRelay(profile) => {
-                Subject::Kept(emulated_relay::of_profile(profile, wanted.seed))
+                DeviceUnderTest::Kept(emulated_relay::of_profile(profile, wanted.seed))
             }
             Self::Emulated(which) => {
                 let stop = Arc::clone(&wanted.stop);
@@ -345,12 +345,12 @@ impl Emulated {
     /// # Errors
     ///
     /// If a method cannot be applied.
-    pub fn likeness(&self, effort: Effort, seed: u64) -> Result<Vec<Likeness>, MethodError> {
+    pub fn likeness(&self, effort: Effort, seed: u64) -> Result<Vec<Fidelity>, MethodError> {
         match self {
-            Self::ZodiacFx => likeness::of_zodiac_fx(effort, seed),
+            Self::ZodiacFx => fidelity::of_zodiac_fx(effort, seed),
             // One throughput is all that is known of it, and it is put in.
             Self::BananaPiR1 => Ok(Vec::new()),
-            Self::Profile(profile) => likeness::of_profile(profile, effort, seed),
+            Self::Profile(profile) => fidelity::of_profile(profile, effort, seed),
         }
     }
 }

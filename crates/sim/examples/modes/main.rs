@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use arguments::Arguments;
 use side_by_side::side_by_side;
-use sim::modes::ordeal::Ordeal;
+use sim::modes::fault_schedule::FaultSchedule;
 use sim::modes::promise::Promise;
 use sim::modes::run::{Flaw, run};
 use sim::modes::tally::{PromiseTally, Tally, TrialTally};
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         }
     };
     if let Some(seed) = arguments.seed {
-        println!("{:#?}", Ordeal::draw(seed));
+        println!("{:#?}", FaultSchedule::draw(seed));
         println!("{:#?}", Trial::draw(seed));
     }
     let agree = agreements(&arguments);
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
 /// Looks whether all end in one mode. Returns whether they did.
 fn agreements(arguments: &Arguments) -> bool {
     let work = |seed, tally: &mut Tally| {
-        let ordeal = Ordeal::draw(seed);
+        let ordeal = FaultSchedule::draw(seed);
         tally.count(&ordeal, &run(&ordeal, Flaw::None));
     };
     let tallies = side_by_side(&arguments.seeds(), arguments.threads, work);

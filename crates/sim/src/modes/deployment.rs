@@ -10,8 +10,8 @@ use wire::ethernet::EtherType;
 use wire::mode_signal::Level;
 use wire::openflow::oxm::Masked;
 use wire::openflow::taktos::{
-    Fate, LevelSet, ModeConfig, ModeFlags, ModeKey, ModeMessage, MonitorCommand, MonitorContract,
-    MonitorId, MonitorMod, QueuedFates, Trunk,
+    LevelSet, ModeConfig, ModeFlags, ModeKey, ModeMessage, MonitorCommand, MonitorContract,
+    MonitorId, MonitorMod, QueuedFrameAction, QueuedFrameActions, Trunk,
 };
 use wire::openflow::{
     Action, Actions, DatapathId, Fields, FlowMod, Hello, Instruction, Instructions, MatchField,
@@ -232,11 +232,11 @@ impl RuledFlow {
             Treatment::Drop => return actions,
         }
         if at.is_some() {
-            let fates = levels.fold(QueuedFates::STAY, |fates, other| {
+            let fates = levels.fold(QueuedFrameActions::STAY, |fates, other| {
                 fates.with(other, self.fate(treatment, other))
             });
-            if fates != QueuedFates::STAY {
-                actions.push(Action::QueuedFate(fates));
+            if fates != QueuedFrameActions::STAY {
+                actions.push(Action::QueuedFrame(fates));
             }
         }
         actions.push(Action::output(port));
@@ -250,11 +250,11 @@ impl RuledFlow {
     }
 
     /// Returns what becomes of a frame that waits as it was treated before.
-    fn fate(&self, before: Treatment, level: Level) -> Fate {
+    fn fate(&self, before: Treatment, level: Level) -> QueuedFrameAction {
         match self.treatment(level) {
-            now if now == before => Fate::Stay,
-            Treatment::Queue(queue) => Fate::Move(queue),
-            Treatment::Drop => Fate::Drop,
+            now if now == before => QueuedFrameAction::Stay,
+            Treatment::Queue(queue) => QueuedFrameAction::Move(queue),
+            Treatment::Drop => QueuedFrameAction::Drop,
         }
     }
 }

@@ -4,7 +4,7 @@ use wire::ethernet::MacAddress;
 use wire::mode_signal::{Kind, Level, Mode, ModeSignal};
 use wire::openflow::PortNumber;
 
-use super::ordeal::Forgery;
+use super::fault_schedule::Forgery;
 use super::run::Flaw;
 use super::site::datapath;
 use super::topology::{HOST_PORT, Topology};

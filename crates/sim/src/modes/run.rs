@@ -16,12 +16,12 @@ use wire::openflow::{
     PortNumber, Sequence, TableId, TransactionId,
 };
 
+use super::fault_schedule::{FaultSchedule, Forgery, Incident};
 use super::finding::Finding;
 use super::forged::{KEY, far_ahead, forged};
-use super::ordeal::{Forgery, Incident, Ordeal};
+use super::signal_faults::SignalFaults;
 use super::site::{datapath, switch_config};
 use super::topology::HOST_PORT;
-use super::whims::SignalWhims;
 use crate::World;
 use crate::conversation::{Conversation, Heard};
 use crate::parts::{End, Fault, FaultAt, LinkPart, Node, Parts, Processing, SwitchPart};
@@ -70,7 +70,7 @@ pub struct Outcome {
 
 /// Leads the switches of an ordeal through it.
 #[must_use]
-pub fn run(ordeal: &Ordeal, flaw: Flaw) -> Outcome {
+pub fn run(ordeal: &FaultSchedule, flaw: Flaw) -> Outcome {
     let mut run = Run::new(ordeal, flaw);
     let allowed = run.agreed_within();
     for (at, incident) in &ordeal.incidents {
@@ -87,7 +87,7 @@ pub fn run(ordeal: &Ordeal, flaw: Flaw) -> Outcome {
 }
 
 struct Run<'a> {
-    ordeal: &'a Ordeal,
+    ordeal: &'a FaultSchedule,
     flaw: Flaw,
     world: World,
     /// When all switches had been told how they take part.
@@ -107,11 +107,11 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(ordeal: &'a Ordeal, flaw: Flaw) -> Self {
+    fn new(ordeal: &'a FaultSchedule, flaw: Flaw) -> Self {
         let switches = ordeal.topology.switches;
         let mut world = World::new(parts(ordeal));
         for cable in 0..ordeal.topology.cables.len() {
-            world.disturb(cable, SignalWhims::new(&ordeal.noise, cable, ordeal.seed));
+            world.disturb(cable, SignalFaults::new(&ordeal.noise, cable, ordeal.seed));
         }
         let mut run = Self {
             ordeal,
@@ -305,7 +305,7 @@ impl<'a> Run<'a> {
     }
 }
 
-fn parts(ordeal: &Ordeal) -> Parts {
+fn parts(ordeal: &FaultSchedule) -> Parts {
     let topology = &ordeal.topology;
     let latency = Delay::from_ns(ordeal.travel.as_ns());
     let switches = (0..topology.switches).map(|switch| {
@@ -346,7 +346,7 @@ fn parts(ordeal: &Ordeal) -> Parts {
 }
 
 /// Returns what a switch is told when it is connected.
-fn greeting(ordeal: &Ordeal, flaw: Flaw, switch: usize) -> Vec<u8> {
+fn greeting(ordeal: &FaultSchedule, flaw: Flaw, switch: usize) -> Vec<u8> {
     let mut out = Vec::new();
     Hello::OURS.emit(TRANSACTION, &mut out);
     let actions = [Action::ModeArrange];

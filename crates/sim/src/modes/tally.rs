@@ -5,8 +5,8 @@ use std::fmt;
 
 use units::Duration;
 
+use super::fault_schedule::{FaultSchedule, Incident};
 use super::finding::Finding;
-use super::ordeal::{Incident, Ordeal};
 use super::promise::Promise;
 use super::run::Outcome;
 use super::topology::Shape;
@@ -32,7 +32,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    pub fn count(&mut self, ordeal: &Ordeal, outcome: &Outcome) {
+    pub fn count(&mut self, ordeal: &FaultSchedule, outcome: &Outcome) {
         self.networks += 1;
         *self.by_shape.entry(ordeal.topology.shape).or_default() += 1;
         self.switches += ordeal.topology.switches as u64;

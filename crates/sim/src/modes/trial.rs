@@ -34,7 +34,7 @@ use std::fmt;
 use units::{BitRate, Duration, Instant};
 
 use super::deployment::Strategy;
-use super::ordeal::{Incident, Noise};
+use super::fault_schedule::{Incident, Noise};
 use super::topology::Topology;
 use crate::parts::Processing;
 

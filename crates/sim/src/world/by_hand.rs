@@ -6,7 +6,7 @@ use wire::openflow::PortNumber;
 
 use super::World;
 use crate::message_watch::MessageWatch;
-use crate::modes::whims::SignalWhims;
+use crate::modes::signal_faults::SignalFaults;
 use crate::network::{Channel, Towards};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl World {
     }
 
     /// Says what becomes of the signals on a cable.
-    pub fn disturb(&mut self, link: usize, whims: SignalWhims) {
+    pub fn disturb(&mut self, link: usize, whims: SignalFaults) {
         self.network.disturb(link, whims);
     }
 

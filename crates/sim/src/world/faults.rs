@@ -3,16 +3,16 @@
 use wire::openflow::{FlowMod, Hello, TableId, TransactionId};
 
 use super::{World, number};
-use crate::network::{Event, Plug};
+use crate::network::{Event, PortBinding};
 use crate::parts::{End, Fault, Node};
 
 impl World {
-    pub(super) fn notice_carrier(&mut self, plug: Plug) {
-        let whole = self.network.cable(plug.cable).is_whole();
+    pub(super) fn notice_carrier(&mut self, binding: PortBinding) {
+        let whole = self.network.cable(binding.cable).is_whole();
         let End {
             node: Node::Switch(switch),
             port,
-        } = self.network.end(plug)
+        } = self.network.end(binding)
         else {
             return;
         };
@@ -48,20 +48,22 @@ impl World {
                     self.unplug_spare_ports(switch);
                     self.connect(switch);
                     self.set_cables_of(switch, true);
-                    let plugs: Vec<_> = self.network.plugs_of_switch(switch).collect();
-                    plugs.into_iter().for_each(|plug| self.notice_carrier(plug));
+                    let bindings: Vec<_> = self.network.plugs_of_switch(switch).collect();
+                    bindings
+                        .into_iter()
+                        .for_each(|binding| self.notice_carrier(binding));
                 }
             }
             Fault::HostMoves { host, to } => {
-                if let Some(plug) = self.network.plug_of_host(host) {
-                    let far = Plug {
-                        end: 1 - plug.end,
-                        ..plug
+                if let Some(binding) = self.network.plug_of_host(host) {
+                    let far = PortBinding {
+                        end: 1 - binding.end,
+                        ..binding
                     };
-                    self.set_cable(plug.cable, false);
+                    self.set_cable(binding.cable, false);
                     self.notice_carrier(far);
                     self.network.replug(far, to);
-                    self.set_cable(plug.cable, true);
+                    self.set_cable(binding.cable, true);
                 }
             }
         }
@@ -95,9 +97,9 @@ impl World {
     }
 
     pub(super) fn set_cables_of(&mut self, switch: usize, whole: bool) {
-        let plugs: Vec<_> = self.network.plugs_of_switch(switch).collect();
-        for plug in plugs {
-            self.set_cable(plug.cable, whole);
+        let bindings: Vec<_> = self.network.plugs_of_switch(switch).collect();
+        for binding in bindings {
+            self.set_cable(binding.cable, whole);
         }
     }
 
@@ -107,15 +109,15 @@ impl World {
             return;
         }
         for end in 0..2 {
-            let plug = Plug { cable, end };
-            let own = match (whole, self.network.end(plug).node) {
+            let binding = PortBinding { cable, end };
+            let own = match (whole, self.network.end(binding).node) {
                 (false, Node::Switch(switch)) => self.switches[switch].notices_loss(),
                 (true, Node::Switch(_)) | (_, Node::Host(_)) => None,
             };
             let noticed = self.now + own.unwrap_or(self.carrier_detection);
             self.network
                 .calendar
-                .schedule(noticed, Event::Carrier { plug });
+                .schedule(noticed, Event::Carrier { binding });
         }
     }
 }

@@ -7,8 +7,8 @@ mod stages;
 use std::ops::RangeInclusive;
 
 use sim::modes::deployment::Strategy;
+use sim::modes::fault_schedule::FaultSchedule;
 use sim::modes::finding::Finding;
-use sim::modes::ordeal::Ordeal;
 use sim::modes::promise::Promise;
 use sim::modes::run::{Flaw, run};
 use sim::modes::trial::Trial;
@@ -23,7 +23,7 @@ fn all_who_are_connected_end_in_one_mode_in_time() {
     for seed in seeds() {
         println!("TAKTOS_SEED={seed}"); // Shown only if the test fails.
 
-        let outcome = run(&Ordeal::draw(seed), Flaw::None);
+        let outcome = run(&FaultSchedule::draw(seed), Flaw::None);
 
         assert_eq!(outcome.findings, []);
         assert!(outcome.agreed_after <= outcome.agreed_within, "{outcome:?}");
@@ -91,7 +91,7 @@ fn without_modes_messages_are_late() {
 #[test]
 fn without_heart_beats_some_stay_apart() {
     let apart = (0..100)
-        .map(|seed| run(&Ordeal::draw(seed), Flaw::Silent))
+        .map(|seed| run(&FaultSchedule::draw(seed), Flaw::Silent))
         .filter(|outcome| {
             let is_it = |finding: &Finding| matches!(finding, Finding::NotAgreed { .. });
             outcome.findings.iter().any(is_it)
@@ -103,7 +103,7 @@ fn without_heart_beats_some_stay_apart() {
 /// The check can fail: who forges signals under the key changes modes that nobody began.
 #[test]
 fn without_a_secret_key_a_forged_signal_changes_modes() {
-    let entered = (0..100).map(|seed| run(&Ordeal::draw(seed), Flaw::KeyIsKnown));
+    let entered = (0..100).map(|seed| run(&FaultSchedule::draw(seed), Flaw::KeyIsKnown));
 
     let fooled = entered.filter(|outcome| {
         let is_it = |finding: &Finding| matches!(finding, Finding::FromNowhere { .. });

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use controller::config::{
-    Config, HostParameters, Metric, PortParameters, ProcessingParameters, SwitchParameters, Timers,
-    UnpromisedTraffic,
+    BestEffortTraffic, Config, HostParameters, Metric, PortParameters, ProcessingParameters,
+    SwitchParameters, Timers,
 };
 use controller::northbound::{
     ApplicationKind, Cover, FlowMatch, Manifest, Protection, Requirement, Traffic, Transport,
@@ -518,7 +518,7 @@ impl Blueprint {
                 .map(|wish| wish.rate)
                 .chain((!self.intruders.is_empty()).then_some(INTRUDERS_RATE))
                 .reduce(|one, other| one + other)
-                .map(|rate| UnpromisedTraffic {
+                .map(|rate| BestEffortTraffic {
                     rate,
                     largest_frame: LARGEST_FRAME,
                     smallest_frame: LARGEST_FRAME,

@@ -166,7 +166,7 @@ fn copies(egress: &Egress, actions: &[Action]) -> u32 {
         | Action::Group(_)
         | Action::FlowMonitor(_)
         | Action::ModeArrange
-        | Action::QueuedFate(_) => false,
+        | Action::QueuedFrame(_) => false,
     });
     match floods {
         true => u32::try_from(egress.ports.len()).expect("there are at most 256 ports"),

@@ -11,23 +11,23 @@ use wire::openflow::{
 
 use super::session::Session;
 use super::{Agent, SENDING_PAUSE};
-use crate::egress::{Egress, Punt};
+use crate::egress::{Egress, PendingPacketIn};
 use crate::headers::PipelineFields;
 use crate::pipeline::Pipeline;
 
 impl Agent {
     /// Sends what the pipeline has for the controllers to those that want it.
     pub(crate) fn send_punts(&mut self, now: Instant, pipeline: &mut Pipeline) {
-        while let Some(punt) = pipeline.egress.punts.pop_front() {
-            self.send_punt(now, &mut pipeline.egress, &punt);
-            pipeline.egress.pool.release(punt.slot);
+        while let Some(pending) = pipeline.egress.pending_packet_ins.pop_front() {
+            self.send_punt(now, &mut pipeline.egress, &pending);
+            pipeline.egress.pool.release(pending.slot);
         }
     }
 
-    fn send_punt(&mut self, now: Instant, egress: &mut Egress, punt: &Punt) {
-        let reason = punt.origin.reason.number();
+    fn send_punt(&mut self, now: Instant, egress: &mut Egress, pending: &PendingPacketIn) {
+        let reason = pending.origin.reason.number();
         let listens = |session: &Session| {
-            session.hears_of(punt.origin)
+            session.hears_of(pending.origin)
                 && session.wants(session.asynchronous.packet_in, reason)
                 && session.unsent() < SENDING_PAUSE
         };
@@ -36,24 +36,24 @@ impl Agent {
             egress.counters.punts_dropped += 1;
             return;
         }
-        let frame = egress.pool.frame(punt.slot);
-        let buffer = match punt.length {
+        let frame = egress.pool.frame(pending.slot);
+        let buffer = match pending.length {
             ControllerLength::NO_BUFFER => None,
-            ControllerLength(_) => self.buffers.keep(now, punt.known.in_port, frame),
+            ControllerLength(_) => self.buffers.keep(now, pending.known.in_port, frame),
         };
-        let wanted = usize::from(punt.length.0).min(frame.len());
+        let wanted = usize::from(pending.length.0).min(frame.len());
         let data = if buffer.is_some() {
             &frame[..wanted]
         } else {
             frame
         };
-        let known = KnownFields::of(punt.known);
+        let known = KnownFields::of(pending.known);
         let packet_in = Message::PacketIn(PacketIn {
             buffer: buffer.unwrap_or(BufferId::NONE),
             total_length: u16::try_from(frame.len()).expect("a frame fits a buffer"),
-            reason: punt.origin.reason,
-            table: punt.origin.table,
-            cookie: punt.origin.cookie,
+            reason: pending.origin.reason,
+            table: pending.origin.table,
+            cookie: pending.origin.cookie,
             fields: known.fields(),
             data,
         });

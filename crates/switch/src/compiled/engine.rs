@@ -16,7 +16,7 @@ use super::meters::MeterForms;
 use super::operations::Meanings;
 use super::walk::{Found, Step, ToCore, Walk};
 use crate::action::{Action, Program};
-use crate::egress::{Egress, Fate};
+use crate::egress::{Egress, FrameOutcome};
 use crate::group_table::GroupIndex;
 use crate::meter_band::Treatment;
 use crate::meter_table::MeterIndex;
@@ -147,7 +147,7 @@ impl Pipeline {
                 Some(Treatment::Drop) => return Err(End::Metered),
                 Some(Treatment::Remark(levels)) => {
                     way.verdicts.push(levels);
-                    if egress.obey(seen, Some(Treatment::Remark(levels))) == Fate::Ends {
+                    if egress.obey(seen, Some(Treatment::Remark(levels))) == FrameOutcome::Ends {
                         return Err(End::Core);
                     }
                 }
@@ -161,13 +161,13 @@ impl Pipeline {
     /// Does what is planned.
     fn follow(&mut self, now: Instant, mut packet: Packet, way: &Way, end: End) {
         self.action_set.clear();
-        let mut fate = Fate::Lives;
+        let mut fate = FrameOutcome::Lives;
         for (at, (table, step)) in way.steps.iter().enumerate() {
             packet.refresh(&self.egress.pool);
             self.count_step(now, *table, step, &packet);
             if end == End::Metered && at + 1 == way.steps.len() {
                 self.egress.counters.metered += 1;
-                fate = Fate::Ends;
+                fate = FrameOutcome::Ends;
                 break;
             }
             packet.origin = Origin {
@@ -183,17 +183,17 @@ impl Pipeline {
                 .apply(now, &mut packet, &step.program, set, None);
             self.note(&mut packet, &step.program);
             self.charge_step(step, before);
-            if fate == Fate::Ends {
+            if fate == FrameOutcome::Ends {
                 break;
             }
         }
         match (fate, end, way.steps.last()) {
-            (Fate::Lives, End::Known, Some((_, step))) => {
+            (FrameOutcome::Lives, End::Known, Some((_, step))) => {
                 let before = self.egress.counters.dropped;
                 self.execute_set(now, &mut packet);
                 self.charge_step(step, before);
             }
-            (Fate::Lives, End::Missed(table), _) => {
+            (FrameOutcome::Lives, End::Missed(table), _) => {
                 let record = u32::from(table.0);
                 self.form().add(Region::Lookups, record, lookup::LOOKUPS, 1);
                 self.egress.counters.missed += 1;
@@ -262,9 +262,9 @@ impl Egress {
                 | Action::CopyTtl(_)
                 | Action::Group(_)
                 | Action::FlowMonitor(_)
-                | Action::QueuedFate(_) => false,
+                | Action::QueuedFrame(_) => false,
             };
-            if changes && self.execute(now, packet, action) == Fate::Ends {
+            if changes && self.execute(now, packet, action) == FrameOutcome::Ends {
                 return Err(End::Core);
             }
         }

@@ -100,7 +100,7 @@ fn of_action(action: Action) -> u64 {
         | Action::DecrementTtl(_)
         | Action::CopyTtl(_)
         | Action::Group(_)
-        | Action::QueuedFate(_) => return 0,
+        | Action::QueuedFrame(_) => return 0,
     };
     match value {
         FieldValue::IpDscp(_) | FieldValue::IpEcn(_) | FieldValue::Ipv6FlowLabel(_) => {

@@ -10,7 +10,7 @@ use crate::meter_table::MeterIndex;
 use crate::packet_key::halves;
 use crate::port::PortIndex;
 use wire::openflow::GroupId;
-use wire::openflow::taktos::{CoreReason as Reason, MonitorId, QueuedFates};
+use wire::openflow::taktos::{CoreReason as Reason, MonitorId, QueuedFrameActions};
 
 /// The words of an action: the first ones of its record.
 pub(super) type ActionWords = [u64; 3];
@@ -134,7 +134,9 @@ fn operation_of(action: Action, places: &impl Places) -> Result<Operation, Reaso
             tells_all(places)?;
             Operation::new(operation::MODE_ARRANGE)
         }
-        Action::QueuedFate(fates) => Operation::with_number(operation::QUEUED_FATE, fates.number()),
+        Action::QueuedFrame(fates) => {
+            Operation::with_number(operation::QUEUED_FATE, fates.number())
+        }
     })
 }
 
@@ -239,7 +241,7 @@ pub(super) fn action_of(words: ActionWords, means: &impl Meanings) -> Option<Act
         operation::POP_VLAN => Action::Pop(Pop::Vlan),
         operation::FLOW_MONITOR => Action::FlowMonitor(means.monitor(number)?),
         operation::MODE_ARRANGE => Action::ModeArrange,
-        operation::QUEUED_FATE => Action::QueuedFate(QueuedFates::from_number(number)?),
+        operation::QUEUED_FATE => Action::QueuedFrame(QueuedFrameActions::from_number(number)?),
         operation::SET_L4_SRC => {
             let transport = Transport::of_protocol(protocol)?;
             Action::SetField(FieldValue::L4Src(transport, u16::try_from(value).ok()?))

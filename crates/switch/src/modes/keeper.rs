@@ -9,7 +9,7 @@ use wire::openflow::taktos::{
 };
 use wire::openflow::{DatapathId, PortNumber};
 
-use super::agreement::{Agreement, Restraint};
+use super::mode_consensus::{ModeConsensus, Restraint};
 use super::monitor_table::MonitorTable;
 use super::outbox::Outbox;
 use super::shared::{Entered, SharedModes};
@@ -30,7 +30,7 @@ pub(crate) struct FarEnd {
 #[derive(Debug)]
 pub(crate) struct ModeKeeper {
     own: DatapathId,
-    pub(super) agreement: Agreement,
+    pub(super) agreement: ModeConsensus,
     key: ModeKey,
     hold: Option<Duration>,
     heart_beat: Option<Duration>,
@@ -61,7 +61,7 @@ impl ModeKeeper {
     pub(crate) fn new(now: Instant, own: DatapathId) -> Self {
         Self {
             own,
-            agreement: Agreement::new(own, HOLD),
+            agreement: ModeConsensus::new(own, HOLD),
             key: ModeKey([0; 16]),
             hold: Some(HOLD),
             heart_beat: None,
@@ -84,7 +84,7 @@ impl ModeKeeper {
         self.own
     }
 
-    pub(crate) const fn agreement(&self) -> &Agreement {
+    pub(crate) const fn agreement(&self) -> &ModeConsensus {
         &self.agreement
     }
 
@@ -138,7 +138,7 @@ impl ModeKeeper {
     }
 
     /// Takes a step of the agreement, on what walks have left.
-    pub(super) fn agree<R>(&mut self, mut step: impl FnMut(&mut Agreement) -> R) -> R {
+    pub(super) fn agree<R>(&mut self, mut step: impl FnMut(&mut ModeConsensus) -> R) -> R {
         match &self.shared {
             Some(shared) => self.agreement.share(shared.state(), step),
             None => step(&mut self.agreement),

@@ -11,18 +11,18 @@ use units::{Duration, Instant};
 use wire::openflow::taktos::{ModeEvent, ModeEventKind, SignalFault};
 
 use crate::compiled::layout::modes;
-use crate::config::PuntBudget;
-use crate::punt_budget::Budget;
+use crate::config::PacketInBudget;
+use crate::packet_in_budget::Budget;
 
 /// How many events wait to be told.
 const EVENTS_MAX: usize = 64;
 /// How many violations are told.
-const VIOLATIONS: PuntBudget = PuntBudget {
+const VIOLATIONS: PacketInBudget = PacketInBudget {
     interval: Duration::from_ms(1),
     burst: 16,
 };
 /// How often it is told that signals did not count, for each reason.
-const REFUSALS: PuntBudget = PuntBudget {
+const REFUSALS: PacketInBudget = PacketInBudget {
     interval: Duration::from_ms(100),
     burst: 1,
 };

@@ -7,7 +7,7 @@ use units::Instant;
 use wire::mode_signal::Mode;
 use wire::openflow::taktos::ModeCounters;
 
-use super::agreement::{Agreement, mode_of, word_of};
+use super::mode_consensus::{ModeConsensus, mode_of, word_of};
 use super::outbox::{Flood, Outbox};
 use crate::compiled::layout::{Region, modes, monitor, port};
 use crate::compiled::{Memory, Record, Words};
@@ -45,7 +45,7 @@ impl SharedModes {
     }
 
     /// Begins with what is agreed on.
-    pub(super) fn begin(&self, agreement: &Agreement) {
+    pub(super) fn begin(&self, agreement: &ModeConsensus) {
         let words = self.state();
         words.set(modes::ORIGIN, agreement.origin().0);
         words.set(modes::MODE, word_of(agreement.mode()));

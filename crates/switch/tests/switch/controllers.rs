@@ -1,6 +1,6 @@
 //! Frames to and from controllers, and which controller gets what.
 
-use switch::{ConnectionId, Input, Link, PuntBudget};
+use switch::{ConnectionId, Input, Link, PacketInBudget};
 use units::{Duration, Instant};
 use wire::ethernet::EtherType;
 use wire::openflow::oxm::Masked;
@@ -100,8 +100,8 @@ fn a_frame_without_an_entry_reaches_the_controller_only_by_a_table_miss_entry() 
 fn a_flood_of_unknown_frames_does_not_drown_the_controller_nor_discovery() {
     let interval = Duration::from_ms(1);
     let mut config = unpaced();
-    config.packet_ins = PuntBudget { interval, burst: 5 };
-    config.discovery = PuntBudget { interval, burst: 2 };
+    config.packet_ins = PacketInBudget { interval, burst: 5 };
+    config.discovery = PacketInBudget { interval, burst: 2 };
     let mut world = World::with_controller(config);
     world.add(0, &[], &[to_controller()]);
     world.add(

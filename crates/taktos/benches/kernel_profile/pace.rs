@@ -6,10 +6,10 @@ use std::io::{self, Write};
 
 use lab::veth::{self, End, Power};
 use linux::clock;
-use linux::discipline::{self, Discipline, Length, PacedLink, Shape};
 use linux::interface::Interface;
 use linux::namespace::Namespace;
 use linux::netlink::Netlink;
+use linux::qdisc::{self, Length, PacedLink, Qdisc, Shape};
 use linux::sender::{Queued, Sender};
 use linux::tap::Tap;
 use measure::statistics::Distribution;
@@ -63,10 +63,9 @@ pub fn lateness(idle: Idle, watch: Duration) -> io::Result<Distribution> {
         length: Length::Frames(QUEUE),
     };
     let _paced = left.run(|| {
-        PacedLink::take(&Interface::named(NAMES[0])?, Discipline::Htb, shape)
-            .map_err(io::Error::other)
+        PacedLink::take(&Interface::named(NAMES[0])?, Qdisc::Htb, shape).map_err(io::Error::other)
     })?;
-    let mut sender = left.run(|| Sender::open(INDICES[0], discipline::class(0)))?;
+    let mut sender = left.run(|| Sender::open(INDICES[0], qdisc::class(0)))?;
     let mut tap = right.run(|| Tap::open(INDICES[1], RING_BYTES))?;
     let frame = frame();
     let takes = RATE.time_to_send(wire_size(LENGTH)).round_up();

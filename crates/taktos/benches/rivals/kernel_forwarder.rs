@@ -4,8 +4,8 @@
 use std::io;
 
 use linux::bpf::relay::{ClassByte, Hook, Relay};
-use linux::discipline::{self, Length, Shape};
 use linux::netlink::Netlink;
+use linux::qdisc::{self, Length, Shape};
 use units::BitRate;
 
 use crate::running::Post;
@@ -25,7 +25,7 @@ pub fn start(post: Post<'_>, hook: Hook) -> io::Result<Vec<Relay>> {
     };
     let class = ClassByte {
         offset: traffic::QUEUE_AT,
-        first: discipline::class(0),
+        first: qdisc::class(0),
     };
     let mut relays = post.stage.room.run(|| {
         let there = match post.rate {
@@ -45,7 +45,7 @@ pub fn start(post: Post<'_>, hook: Hook) -> io::Result<Vec<Relay>> {
 fn pace(stage: &Stage, rate: BitRate) -> io::Result<()> {
     let mut netlink = stage.room.run(Netlink::open)?;
     let length = Length::Frames(QUEUE_FRAMES);
-    discipline::pace(
+    qdisc::pace(
         &mut netlink,
         stage.port_indices()[RIGHT],
         Shape { rate, length },

@@ -9,7 +9,7 @@ use units::Delay;
 
 use super::screen::WIDTH;
 use run::experiment::explanation::{
-    Company, Explainer, Explanation, HopShare, Lacking, Promised, Rival, thousandths,
+    Competition, Explainer, Explanation, HopShare, Lacking, Promised, Rival, thousandths,
 };
 
 /// How many flows are named one by one at a stage.
@@ -139,7 +139,7 @@ fn bar(thousandths: u64) -> String {
 }
 
 /// Returns who is at a stage, the most of its time first, a phrase each.
-fn company(company: &Company) -> Vec<String> {
+fn company(company: &Competition) -> Vec<String> {
     let mut phrases = Vec::new();
     phrases.extend(company.own.map(|own| format!("itself {own}")));
     let named = company.rivals.iter().take(MOST_RIVALS);
@@ -287,7 +287,7 @@ const NO_REMEDY: &str = "more than one thing: a smaller rate or burst, a later d
     class, a flow less, faster links or larger budgets do not suffice by themselves";
 
 /// Where a link has not enough rate, rates tell more than bursts do.
-fn at_refusing_stage(company: &Company, constraint: &Constraint) -> Vec<String> {
+fn at_refusing_stage(company: &Competition, constraint: &Constraint) -> Vec<String> {
     match constraint {
         Constraint::Rate { .. } => {
             let mut rivals: Vec<&Rival> = company.rivals.iter().collect();

@@ -3,8 +3,8 @@
 //! The methods are a table in [`measure::method`]; what can be measured is a table in
 //! [`target`](run::measuring::target).
 
+mod background_traffic;
 mod calibrate;
-mod company;
 mod compare;
 mod recorded;
 mod show;
@@ -26,7 +26,7 @@ use measure::method::{
 };
 use measure::plan::TimeLeft;
 use measure::trial::{Tester, TrialError};
-use sim::emulation::likeness::{self, Likeness};
+use sim::emulation::fidelity::{self, Fidelity};
 use thiserror::Error;
 use units::Duration;
 
@@ -82,7 +82,7 @@ pub struct Measure {
     listen: Option<Endpoint>,
     /// A recording whose frames are sent at their times by `replay`: a table of seconds
     /// and bits, or a capture, as in trace:sensor.csv or trace:seen.pcapng.
-    #[arg(long, value_name = "trace:FILE", value_parser = company::trace_file, conflicts_with = "captures")]
+    #[arg(long, value_name = "trace:FILE", value_parser = background_traffic::trace_file, conflicts_with = "captures")]
     traffic: Option<PathBuf>,
     /// What is sent to the receiver beside whatever is measured: a recording, again and
     /// again, or stations that read values over TCP port 102. For latency, throughput,
@@ -93,7 +93,7 @@ pub struct Measure {
         value_delimiter = ',',
         conflicts_with = "captures"
     )]
-    background: Vec<company::Background>,
+    background: Vec<background_traffic::Background>,
     /// Who stamps the frames at the ports of --ports; hardware is refused with what their
     /// cards lack [default: hardware if all cards can, both ways, else kernel].
     #[arg(long, value_enum, requires = "ports")]
@@ -268,7 +268,7 @@ fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
 
 fn make(method: &Method, arguments: &Measure) -> Result<Measurement, Failure> {
     let settings = settings(method, arguments)?;
-    let mut company = company::Wanted::of(method, arguments)?;
+    let mut company = background_traffic::Wanted::of(method, arguments)?;
     let stop = stop_on_signals()
         .map_err(|error| Failure::Fault(format!("cannot catch Ctrl-C: {error}")))?;
     let record = Record::begin();
@@ -321,18 +321,18 @@ fn conduct(
     if let Some(Target::EmulatedRelay(profile)) = &arguments.target {
         let (effort, seed) = (settings.effort, settings.seed);
         let likenesses = match method.name {
-            "latency" => likeness::of_relay(profile, effort, seed, tester)?,
-            "flow-setup" => likeness::of_relay_flows(profile, effort, seed, tester)?,
+            "latency" => fidelity::of_relay(profile, effort, seed, tester)?,
+            "flow-setup" => fidelity::of_relay_flows(profile, effort, seed, tester)?,
             _ => Vec::new(),
         };
-        let figures = likenesses.iter().flat_map(Likeness::figures);
+        let figures = likenesses.iter().flat_map(Fidelity::figures);
         measurement.figures.extend(figures);
     }
     if let (profile::METHOD_NAME, Some(Target::Emulated(emulated))) =
         (method.name, &arguments.target)
     {
         let likenesses = emulated.likeness(settings.effort, settings.seed)?;
-        let figures = likenesses.iter().flat_map(Likeness::figures);
+        let figures = likenesses.iter().flat_map(Fidelity::figures);
         measurement.figures.extend(figures);
     }
     Ok(measurement)

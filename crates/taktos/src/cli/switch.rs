@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use linux::discipline::Discipline;
 use linux::kernel_engine::{Manner, RING_BYTES};
 use linux::packet_loop::Waiting;
+use linux::qdisc::Qdisc;
 use linux::scheduling;
 use switch::FailMode;
 use switch::compiled::Overflow;
@@ -74,8 +74,12 @@ pub struct Switch {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(64..=4_000_000))]
     kernel_entries: Option<u32>,
     /// What keeps the rates of ports where the kernel forwards.
-    #[arg(long, value_name = "auto|htb|none", default_value = "auto")]
-    discipline: Discipline,
+    #[arg(
+        long = "discipline",
+        value_name = "auto|htb|none",
+        default_value = "auto"
+    )]
+    qdisc: Qdisc,
     /// The processor to run on; the switch then spins unless told to sleep or
     /// carried by the kernel.
     #[arg(long, value_name = "N")]
@@ -243,7 +247,7 @@ fn kernel_plan(arguments: &Switch) -> KernelPlan {
             OverflowName::Refuse => Overflow::Refuse,
         },
         manner: Manner {
-            discipline: arguments.discipline,
+            qdisc: arguments.qdisc,
             processor: linux::scheduling::dedicated_processor(),
             ..Manner::BEST
         },

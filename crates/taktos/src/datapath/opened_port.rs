@@ -5,8 +5,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use linux::interface::Interface;
+use linux::interface_guard::{InterfaceGuard, Tags};
 use linux::kernel_engine::Hook;
-use linux::loan::{Loan, Tags};
 use linux::port::packet::RING_BYTES;
 use linux::port::{Attachment, Engine, Port};
 use switch::{FRAME_BYTES_MAX, Pacing, PortConfig};
@@ -40,7 +40,7 @@ pub struct FoundPort {
 #[derive(Debug)]
 pub struct OpenedPort {
     /// Its interface, to be given back as it was.
-    pub loan: Loan,
+    pub guard: InterfaceGuard,
     /// What the switch is told about it.
     pub config: PortConfig,
     /// The way to its frames.
@@ -75,9 +75,9 @@ impl FoundPort {
     /// If it cannot be carried so.
     pub fn open(self, engine: PortEngine) -> Result<OpenedPort, DatapathError> {
         let refused = |reason| refused(&self.config.name, reason);
-        let (loan, port, carried) = carry(self.interface, engine).map_err(refused)?;
+        let (guard, port, carried) = carry(self.interface, engine).map_err(refused)?;
         Ok(OpenedPort {
-            loan,
+            guard,
             config: self.config,
             port,
             carried,
@@ -91,8 +91,8 @@ impl FoundPort {
     /// If it cannot.
     pub fn hang(mut self, hook: &Hook) -> Result<OpenedPort, DatapathError> {
         let refused = |reason| refused(&self.config.name, reason);
-        let loan = borrow(&self.interface, Tags::Anywhere).map_err(refused)?;
-        let port = hook.plug(loan.interface(), loan.hold(), self.config.rate);
+        let guard = borrow(&self.interface, Tags::Anywhere).map_err(refused)?;
+        let port = hook.binding(guard.interface(), guard.hold(), self.config.rate);
         let port = port.map_err(|reason| DatapathError::Hanging {
             interface: self.config.name.clone(),
             reason: Box::new(reason),
@@ -102,7 +102,7 @@ impl FoundPort {
             false => Pacing::Core,
         };
         Ok(OpenedPort {
-            loan,
+            guard,
             config: self.config,
             carried: format!("the kernel ({})", port.describe()),
             port: Port::Kernel(Box::new(port)),
@@ -138,7 +138,7 @@ impl OpenedPort {
             Some(rate) => format!(", {rate}"),
             None => String::new(),
         };
-        let mtu = self.loan.interface().mtu().unwrap_or(0);
+        let mtu = self.guard.interface().mtu().unwrap_or(0);
         let longest = u32::try_from(FRAME_BYTES_MAX).expect("a few thousand");
         let cut = match mtu + FRAME_AROUND_PAYLOAD > longest {
             true => format!("; drops frames above {longest} bytes, though its MTU is {mtu}"),
@@ -163,7 +163,7 @@ fn describe(plan: &PortPlan, interface: &Interface) -> io::Result<PortConfig> {
 }
 
 /// Opens an interface in the way that is chosen, and says which it was.
-fn carry(interface: Interface, engine: PortEngine) -> io::Result<(Loan, Port, String)> {
+fn carry(interface: Interface, engine: PortEngine) -> io::Result<(InterfaceGuard, Port, String)> {
     match engine {
         PortEngine::Packet => by_packet(interface, "as asked"),
         PortEngine::Xdp => match interface.receive_queues() {
@@ -190,27 +190,27 @@ fn carry(interface: Interface, engine: PortEngine) -> io::Result<(Loan, Port, St
     }
 }
 
-fn by_packet(interface: Interface, why: &str) -> io::Result<(Loan, Port, String)> {
+fn by_packet(interface: Interface, why: &str) -> io::Result<(InterfaceGuard, Port, String)> {
     let index = interface.index();
-    let loan = borrow(&interface, Tags::Anywhere)?;
+    let guard = borrow(&interface, Tags::Anywhere)?;
     let ring_bytes = RING_BYTES;
     let port = Port::open(Engine::Packet { ring_bytes }, index)?;
-    Ok((loan, port, format!("packet socket ({why})")))
+    Ok((guard, port, format!("packet socket ({why})")))
 }
 
 fn by_xdp(
     interface: Interface,
     attachment: Attachment,
     why: &str,
-) -> io::Result<(Loan, Port, String)> {
+) -> io::Result<(InterfaceGuard, Port, String)> {
     let index = interface.index();
-    let loan = borrow(&interface, Tags::InFrames)?;
+    let guard = borrow(&interface, Tags::InFrames)?;
     let port = after_predecessor(|| Port::open(Engine::Xdp(attachment), index))?;
-    Ok((loan, port, format!("AF_XDP ({why})")))
+    Ok((guard, port, format!("AF_XDP ({why})")))
 }
 
-fn borrow(interface: &Interface, tags: Tags) -> io::Result<Loan> {
-    after_predecessor(|| Ok(Loan::take(interface.try_clone()?, tags)?))
+fn borrow(interface: &Interface, tags: Tags) -> io::Result<InterfaceGuard> {
+    after_predecessor(|| Ok(InterfaceGuard::take(interface.try_clone()?, tags)?))
 }
 
 /// Opens something that may be in use by a switch that ended a moment ago: the

@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use linux::interface::{Carrier, Interface};
-use linux::loan::Loan;
+use linux::interface_guard::InterfaceGuard;
 use linux::packet_loop::Command;
 use linux::port::Port;
 
@@ -30,7 +30,7 @@ pub struct KeptPort {
     /// What it is to be.
     pub plan: PortPlan,
     /// Its interface, if there is one.
-    pub loan: Option<Loan>,
+    pub guard: Option<InterfaceGuard>,
 }
 
 /// The thread that holds the interfaces. They are given back when this value is
@@ -126,15 +126,19 @@ impl Watch {
         }
         for port in &mut self.ports {
             let found = Interface::named(&port.kept.plan.interface).ok();
-            let held = port.kept.loan.as_ref().map(|loan| loan.interface().index());
+            let held = port
+                .kept
+                .guard
+                .as_ref()
+                .map(|guard| guard.interface().index());
             let found_index = found.as_ref().map(Interface::index);
             if held.is_some() && held != found_index {
-                port.kept.loan = None;
+                port.kept.guard = None;
                 tell(&self.events, Event::Gone(port.title()));
             }
             match &found {
                 None => {}
-                Some(_) if port.kept.loan.is_none() => {
+                Some(_) if port.kept.guard.is_none() => {
                     reopen(
                         port,
                         &self.carriage,
@@ -170,7 +174,7 @@ fn reopen(
             tell(events, Event::Back(back));
             port.complained = false;
             port.carrier = Carrier::Present;
-            port.kept.loan = Some(opened.loan);
+            port.kept.guard = Some(opened.guard);
             // A loop that has ended has no ports to be replaced.
             let _ = commands.send(Command::Replace {
                 station: STATION,

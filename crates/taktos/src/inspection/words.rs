@@ -103,7 +103,7 @@ pub fn action(action: &Action) -> String {
         Action::PopPbb => "pop_pbb".to_owned(),
         Action::FlowMonitor(monitor) => format!("flow_monitor:{}", monitor.0),
         Action::ModeArrange => "mode_arrange".to_owned(),
-        Action::QueuedFate(fates) => format!("queued_fate:{:#010x}", fates.number()),
+        Action::QueuedFrame(fates) => format!("queued_fate:{:#010x}", fates.number()),
     }
 }
 

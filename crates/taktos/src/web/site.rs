@@ -16,8 +16,8 @@ use super::feed::Feed;
 use super::gate::Gate;
 use super::kept::Kept;
 use super::metrics::Meters;
-use super::office::Office;
 use super::operations;
+use super::pending_requests::PendingRequests;
 use super::problem::Problem;
 
 pub type Site = Arc<Inside>;
@@ -26,7 +26,7 @@ pub type Site = Arc<Inside>;
 #[derive(Debug)]
 pub struct Inside {
     /// Where requests wait for the controller.
-    pub office: Office,
+    pub office: PendingRequests,
     pub feed: Feed,
     pub gate: Gate,
     pub audit: Audit,
@@ -63,7 +63,7 @@ impl Inside {
     pub fn new(desk: Desk, names: Names, id: String, gate: Gate, audit: Audit) -> Self {
         let operations: Vec<_> = operations::all().iter().map(|it| it.id).collect();
         Self {
-            office: Office::new(desk),
+            office: PendingRequests::new(desk),
             feed: Feed::default(),
             gate,
             audit,
@@ -175,7 +175,7 @@ impl Inside {
     ///
     /// # Errors
     ///
-    /// As [`Office::ask`].
+    /// As [`PendingRequests::ask`].
     pub async fn ask(&self, by: Asker, request: Request) -> Result<Reply, Problem> {
         self.office.ask(by, request).await
     }

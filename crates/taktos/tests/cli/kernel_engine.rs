@@ -333,8 +333,8 @@ fn let_all_pass(index: u32) -> std::io::Result<()> {
     };
     let mut netlink = Netlink::open()?;
     let ingress = header(0xffff_0000, 0xffff_fff1, 0);
-    let discipline = Request::new(NEW_DISCIPLINE, Purpose::Create, &ingress);
-    netlink.ask(discipline.with(KIND, b"clsact\0"))?;
+    let qdisc = Request::new(NEW_DISCIPLINE, Purpose::Create, &ingress);
+    netlink.ask(qdisc.with(KIND, b"clsact\0"))?;
     let all = u32::from(0x0003_u16.to_be());
     let filter = header(0, 0xffff_fff2, 7 << 16 | all);
     let filter = Request::new(NEW_FILTER, Purpose::Create, &filter).with(KIND, b"u32\0");

@@ -1,6 +1,6 @@
 //! What is done with a frame (OF13 clause 7.2.5), the actions of ours included.
 
-use super::taktos::{self, MonitorId, QueuedFates};
+use super::taktos::{self, MonitorId, QueuedFrameActions};
 use super::{
     ActionError, DecodeError, Element, GroupId, MatchField, PortNumber, QueueId, Sequence,
 };
@@ -118,7 +118,7 @@ pub enum Action {
     ModeArrange,
     /// Says what becomes of the frame if it still waits when a level is in force,
     /// of Taktos.
-    QueuedFate(QueuedFates),
+    QueuedFrame(QueuedFrameActions),
 }
 
 impl Action {
@@ -199,8 +199,8 @@ impl Action {
         match kind {
             FLOW_MONITOR => Ok(Self::FlowMonitor(MonitorId(argument))),
             MODE_ARRANGE => Ok(Self::ModeArrange),
-            QUEUED_FATE => QueuedFates::from_number(argument)
-                .map(Self::QueuedFate)
+            QUEUED_FATE => QueuedFrameActions::from_number(argument)
+                .map(Self::QueuedFrame)
                 .ok_or(ActionError::Argument),
             kind => Err(ActionError::ExperimenterKind { kind }),
         }
@@ -253,7 +253,7 @@ impl Action {
             Self::PopPbb => short(&mut writer, ActionKind::PopPbb, [0; 4]),
             Self::FlowMonitor(MonitorId(id)) => ours(&mut writer, FLOW_MONITOR, id),
             Self::ModeArrange => ours(&mut writer, MODE_ARRANGE, 0),
-            Self::QueuedFate(fates) => ours(&mut writer, QUEUED_FATE, fates.number()),
+            Self::QueuedFrame(fates) => ours(&mut writer, QUEUED_FATE, fates.number()),
         }
     }
 }

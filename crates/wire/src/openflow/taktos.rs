@@ -17,10 +17,10 @@ pub use cost::{CostReply, TableCost, Work};
 pub use engine::{CoreReason, EngineItem, EngineReply, EngineSubject};
 pub use losses::EntryLosses;
 pub use mode::{
-    Demanded, Fate, HEART_BEAT_MAX, HEART_BEAT_MIN, HOLD_MAX, LevelSet, ModeCommand, ModeConfig,
+    Demanded, HEART_BEAT_MAX, HEART_BEAT_MIN, HOLD_MAX, LevelSet, ModeCommand, ModeConfig,
     ModeCounters, ModeEvent, ModeEventKind, ModeFailed, ModeFlags, ModeKey, ModeMessage, ModeSet,
-    ModeStatus, MonitorCommand, MonitorContract, MonitorId, MonitorMod, MonitorReport, QueuedFates,
-    ShadowMod, SignalFault, Trunk, TrunkStatus,
+    ModeStatus, MonitorCommand, MonitorContract, MonitorId, MonitorMod, MonitorReport,
+    QueuedFrameAction, QueuedFrameActions, ShadowMod, SignalFault, Trunk, TrunkStatus,
 };
 pub use residence::{QueueResidence, ResidenceBucket};
 pub use tally::SwitchTally;

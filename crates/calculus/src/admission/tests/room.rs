@@ -177,7 +177,7 @@ fn a_hasty_flow_fits_in_a_more_urgent_queue_if_it_may() {
 fn how_busy_a_processor_may_be_is_the_sum_of_its_frames() {
     let mut ledger = Ledger::fitted(floors_of_switch(), Spare::None);
     let frame = DataSize::from_bytes(125);
-    let work = Unpromised {
+    let work = BestEffort {
         traffic: TokenBucket::new(BitRate::from_mbps(10), frame),
         smallest_frame: frame,
     };
@@ -195,7 +195,7 @@ fn no_budget_makes_a_full_pool_hold_what_has_no_promise() {
         *buffer_frames = Some(4);
     }
     let frame = DataSize::from_bytes(125);
-    let work = |frames: u64| Unpromised {
+    let work = |frames: u64| BestEffort {
         traffic: TokenBucket::new(BitRate::from_mbps(10), frame * frames),
         smallest_frame: frame,
     };

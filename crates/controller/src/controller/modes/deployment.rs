@@ -10,7 +10,7 @@ use wire::openflow::taktos::{
 };
 use wire::openflow::{DatapathId, Sequence, TransactionId};
 
-use crate::desired::{Content, Standing, Subject};
+use crate::desired::{Content, EntryOwner, Standing};
 use crate::flows::{Flow, Standing as FlowStanding};
 use crate::modes::{Modes, Strategy, Variants, monitor_of, signal_entry, variants};
 use crate::northbound::{Event, FlowId};
@@ -124,7 +124,7 @@ impl Controller {
             let desired = &self.desired;
             let out = self.outbox.to(slot);
             member.monitors.retain(|monitor, _| {
-                let is_used = desired.is_owner(Subject::Levels(FlowId(monitor.0)));
+                let is_used = desired.is_owner(EntryOwner::Levels(FlowId(monitor.0)));
                 let stays = wanted.contains_key(monitor) || is_used;
                 if !stays {
                     let deletion = MonitorMod {
@@ -146,8 +146,8 @@ impl Controller {
         if modes.strategy == Strategy::Taktos {
             let rules = able.iter().map(|datapath| signal_entry(*datapath));
             let rules: Vec<_> = rules.collect();
-            if self.desired.of_subject(Subject::Modes).count() != rules.len() {
-                self.set_rules(Subject::Modes, rules);
+            if self.desired.of_subject(EntryOwner::Modes).count() != rules.len() {
+                self.set_rules(EntryOwner::Modes, rules);
             }
         }
         let which = match modes.strategy {
@@ -164,7 +164,7 @@ impl Controller {
         let gone: Vec<FlowId> = gone.filter(|id| !wanted.contains_key(id)).collect();
         for flow in gone {
             self.modes.levels.remove(&flow);
-            self.clear_rules(Subject::Levels(flow));
+            self.clear_rules(EntryOwner::Levels(flow));
         }
         let changed = wanted.into_iter().map(|(flow, rules)| {
             let forms = rules.iter().map(|rule| (rule.datapath, rule.form()));
@@ -180,9 +180,9 @@ impl Controller {
         self.call_incomplete(modes, &concerned);
         for (flow, rules, content) in changed {
             match which {
-                Variants::OfAllLevels => self.set_rules(Subject::Levels(flow), rules),
+                Variants::OfAllLevels => self.set_rules(EntryOwner::Levels(flow), rules),
                 // Nothing waits for anything: the level is to change.
-                Variants::Of(_) => self.set_content_at_once(Subject::Levels(flow), &content),
+                Variants::Of(_) => self.set_content_at_once(EntryOwner::Levels(flow), &content),
             }
             self.modes.levels.insert(flow, content);
         }
@@ -191,9 +191,9 @@ impl Controller {
     /// Returns whether a switch has confirmed every entry of every level.
     fn is_complete(&self, modes: &Modes, datapath: DatapathId) -> bool {
         let flows = self.modal_flows(modes);
-        let subjects = flows.map(|flow| Subject::Levels(flow.id));
+        let subjects = flows.map(|flow| EntryOwner::Levels(flow.id));
         let mut spots = subjects
-            .chain([Subject::Modes])
+            .chain([EntryOwner::Modes])
             .flat_map(|subject| self.desired.of_subject(subject));
         let is_confirmed = |(at, place): (DatapathId, _)| {
             let rule = self.desired.get(at, place);
@@ -201,7 +201,7 @@ impl Controller {
         };
         let is_given = |flow: &Flow| self.modes.levels.contains_key(&flow.id);
         self.is_synchronised(datapath)
-            && self.desired.is_owner(Subject::Modes)
+            && self.desired.is_owner(EntryOwner::Modes)
             && self.modal_flows(modes).all(is_given)
             && spots.all(is_confirmed)
     }

@@ -418,7 +418,7 @@ fn entry_of(flow_mod: &FlowMod<'_>, matching: Vec<MatchField>) -> FakeEntry {
             Action::SetQueue(queue) => entry.queue = Some(queue.0),
             Action::FlowMonitor(_)
             | Action::ModeArrange
-            | Action::QueuedFate(_)
+            | Action::QueuedFrame(_)
             | Action::SetField(MatchField::EthDst(_)) => {}
             other => panic!("{other:?}"),
         }

@@ -53,8 +53,8 @@ impl Filter {
     pub(super) fn create(program: BorrowedFd<'_>, interface: u32) -> io::Result<Self> {
         let mut netlink = Netlink::open()?;
         let header = header(interface, DISCIPLINE, AT_INTERFACE, 0);
-        let discipline = Request::new(NEW_DISCIPLINE, Purpose::Create, &header);
-        let made_discipline = match netlink.ask(discipline.with(KIND, b"clsact\0")) {
+        let qdisc = Request::new(NEW_DISCIPLINE, Purpose::Create, &header);
+        let made_discipline = match netlink.ask(qdisc.with(KIND, b"clsact\0")) {
             Ok(()) => true,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
             Err(error) => return Err(error),

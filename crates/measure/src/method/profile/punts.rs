@@ -21,7 +21,7 @@ const BYTES: u16 = 64;
 
 /// How long a device works on frames for and from the controller.
 #[derive(Clone, Debug, Default)]
-pub struct Punts {
+pub struct PacketInClasses {
     /// From the frame to the message that hands it up.
     pub packet_in: Distribution,
     /// From the message to the frame.
@@ -33,14 +33,14 @@ pub struct Punts {
 /// # Errors
 ///
 /// If a trial cannot be made.
-pub fn measure(tester: &mut dyn Tester, times: u16) -> Result<Punts, TrialError> {
+pub fn measure(tester: &mut dyn Tester, times: u16) -> Result<PacketInClasses, TrialError> {
     let link = tester.control_link();
     let version = Version::of(link.version).unwrap_or(Version::V13);
     let frames = KnownTimes::of_frames(tester.setup());
     let messages = KnownTimes::of_messages(link);
     let handed_up = hand_up(tester, version, times)?;
     let (order, sent) = send(tester, version, times)?;
-    let mut punts = Punts::default();
+    let mut punts = PacketInClasses::default();
     for time in handed_up {
         let known = frames.of_frame(u64::from(BYTES));
         punts.packet_in.record(time.saturating_sub(known));

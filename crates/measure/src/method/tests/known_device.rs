@@ -12,7 +12,7 @@ use units::{BitRate, Duration, Instant};
 use wire::ethernet::wire_size;
 
 use crate::measurement::Value;
-use crate::method::{Effort, Findings, Glimpse, Path, Settings};
+use crate::method::{Effort, Findings, FrameSummary, Path, Settings};
 use crate::stalls::Stalls;
 use crate::statistics::Distribution;
 use crate::traffic::Addresses;
@@ -335,7 +335,7 @@ impl Course<'_> {
             return;
         }
         let state = &mut self.lanes[from];
-        if let Some(glimpse) = Glimpse::of(&frame)
+        if let Some(glimpse) = FrameSummary::of(&frame)
             && state
                 .known
                 .insert((glimpse.source, glimpse.destination, glimpse.protocol))

@@ -10,7 +10,7 @@ use wire::mode_signal::{LEVELS, Level};
 use super::bound::QUEUE_FRAMES;
 use super::{Trial, TrialFlow};
 use crate::modes::deployment::Strategy;
-use crate::modes::ordeal::{FORGERIES, Forgery, Incident, Noise};
+use crate::modes::fault_schedule::{FORGERIES, Forgery, Incident, Noise};
 use crate::modes::topology::Topology;
 use crate::parts::{Node, Processing};
 use crate::servers::random::Random;

@@ -19,12 +19,12 @@ use super::{Trial, TrialFlow, after};
 use crate::World;
 use crate::conversation::{Conversation, Heard};
 use crate::modes::deployment::{Deployment, RuledFlow, Treatment};
+use crate::modes::fault_schedule::Incident;
 use crate::modes::forged::forged;
-use crate::modes::ordeal::Incident;
 use crate::modes::run::Flaw;
+use crate::modes::signal_faults::SignalFaults;
 use crate::modes::site::{Device, addresses, hops, parts, port_of, trunk_ends};
 use crate::modes::stage::{BURST, READY};
-use crate::modes::whims::SignalWhims;
 use crate::parts::{Fault, FaultAt};
 use crate::servers::random::Random;
 
@@ -92,7 +92,7 @@ impl<'a> Play<'a> {
         ));
         world.watch();
         for cable in 0..trial.topology.cables.len() {
-            world.disturb(cable, SignalWhims::new(&trial.noise, cable, trial.seed));
+            world.disturb(cable, SignalFaults::new(&trial.noise, cable, trial.seed));
         }
         Self {
             trial,

@@ -3,7 +3,7 @@
 use units::Duration;
 
 use super::Trial;
-use crate::modes::ordeal::Incident;
+use crate::modes::fault_schedule::Incident;
 
 /// After a cable heals, or a switch starts, its ports are up and it knows its neighbours.
 pub(super) const JOINING: Duration = Duration::from_ms(5);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use units::{BitRate, Duration};
 use wire::mode_signal::{Kind, Level};
-use wire::openflow::taktos::{Fate, QueuedFates};
+use wire::openflow::taktos::{QueuedFrameAction, QueuedFrameActions};
 use wire::openflow::{Action, MatchField, QueueId};
 
 use super::{held, mode, pass, signal, taking_part};
@@ -18,7 +18,7 @@ const RATE: BitRate = BitRate::from_mbps(100);
 #[derive(Clone, Debug)]
 struct Flow {
     queue: u8,
-    fates: QueuedFates,
+    fates: QueuedFrameActions,
 }
 
 fn ether_type(flow: usize) -> u16 {
@@ -31,7 +31,7 @@ fn with_flows(flows: &[Flow]) -> World {
         let kind = MatchField::EthType(wire::ethernet::EtherType(ether_type(at)));
         let actions = [
             Action::SetQueue(QueueId(u32::from(flow.queue))),
-            Action::QueuedFate(flow.fates),
+            Action::QueuedFrame(flow.fates),
             output(2),
         ];
         world.add(5, &[kind], &actions);
@@ -58,8 +58,8 @@ fn left(world: &mut World) -> Vec<(usize, u8)> {
 
 #[test]
 fn frames_that_a_level_drops_do_not_leave_and_are_counted() {
-    let dropped = QueuedFates::STAY.with(super::level(1), Fate::Drop);
-    let stays = QueuedFates::STAY;
+    let dropped = QueuedFrameActions::STAY.with(super::level(1), QueuedFrameAction::Drop);
+    let stays = QueuedFrameActions::STAY;
     let mut world = with_flows(&[
         Flow {
             queue: 5,
@@ -90,7 +90,7 @@ fn frames_that_a_level_drops_do_not_leave_and_are_counted() {
 
 #[test]
 fn a_frame_behind_dropped_ones_leaves_as_soon_as_the_port_is_free() {
-    let dropped = QueuedFates::STAY.with(super::level(1), Fate::Drop);
+    let dropped = QueuedFrameActions::STAY.with(super::level(1), QueuedFrameAction::Drop);
     let mut world = with_flows(&[
         Flow {
             queue: 5,
@@ -98,7 +98,7 @@ fn a_frame_behind_dropped_ones_leaves_as_soon_as_the_port_is_free() {
         },
         Flow {
             queue: 3,
-            fates: QueuedFates::STAY,
+            fates: QueuedFrameActions::STAY,
         },
     ]);
     let begin = world.now;
@@ -117,7 +117,7 @@ fn a_frame_behind_dropped_ones_leaves_as_soon_as_the_port_is_free() {
 
 #[test]
 fn frames_move_to_another_queue_in_order_and_in_front_of_those_that_came_later() {
-    let demoted = QueuedFates::STAY.with(super::level(1), Fate::Move(1));
+    let demoted = QueuedFrameActions::STAY.with(super::level(1), QueuedFrameAction::Move(1));
     let mut world = with_flows(&[
         Flow {
             queue: 5,
@@ -125,11 +125,11 @@ fn frames_move_to_another_queue_in_order_and_in_front_of_those_that_came_later()
         },
         Flow {
             queue: 1,
-            fates: QueuedFates::STAY,
+            fates: QueuedFrameActions::STAY,
         },
         Flow {
             queue: 3,
-            fates: QueuedFates::STAY,
+            fates: QueuedFrameActions::STAY,
         },
     ]);
     send(&mut world, 2, 0);
@@ -151,7 +151,7 @@ fn frames_move_to_another_queue_in_order_and_in_front_of_those_that_came_later()
 
 #[test]
 fn what_finds_no_room_in_the_other_queue_is_dropped_and_counted() {
-    let demoted = QueuedFates::STAY.with(super::level(1), Fate::Move(1));
+    let demoted = QueuedFrameActions::STAY.with(super::level(1), QueuedFrameAction::Move(1));
     let mut world = with_flows(&[
         Flow {
             queue: 5,
@@ -159,7 +159,7 @@ fn what_finds_no_room_in_the_other_queue_is_dropped_and_counted() {
         },
         Flow {
             queue: 1,
-            fates: QueuedFates::STAY,
+            fates: QueuedFrameActions::STAY,
         },
     ]);
     send(&mut world, 1, 0);
@@ -182,15 +182,15 @@ enum Step {
     Wait(u64),
 }
 
-fn fates() -> impl Strategy<Value = QueuedFates> {
+fn fates() -> impl Strategy<Value = QueuedFrameActions> {
     let fate = prop_oneof![
-        (0u8..8).prop_map(Fate::Move),
-        Just(Fate::Drop),
-        Just(Fate::Stay)
+        (0u8..8).prop_map(QueuedFrameAction::Move),
+        Just(QueuedFrameAction::Drop),
+        Just(QueuedFrameAction::Stay)
     ];
     prop::collection::vec(fate, 8).prop_map(|fates| {
         let levels = Level::all().zip(fates);
-        levels.fold(QueuedFates::STAY, |all, (level, fate)| {
+        levels.fold(QueuedFrameActions::STAY, |all, (level, fate)| {
             all.with(level, fate)
         })
     })
@@ -247,16 +247,16 @@ impl Naive {
             let next = self.waiting[at];
             let level = super::level(self.level);
             match flows[next.flow].fates.at(level) {
-                Fate::Drop => {
+                QueuedFrameAction::Drop => {
                     self.waiting.remove(at);
                     self.dropped += 1;
                 }
-                Fate::Move(to) if to != next.queue => {
+                QueuedFrameAction::Move(to) if to != next.queue => {
                     self.waiting[at].queue = to;
                     self.waiting[at].moved = Some(self.moves);
                     self.moves += 1;
                 }
-                Fate::Move(_) | Fate::Stay => {
+                QueuedFrameAction::Move(_) | QueuedFrameAction::Stay => {
                     self.waiting.remove(at);
                     self.left.push((next.flow, next.mark));
                     self.busy_until += 6_720;
@@ -327,12 +327,12 @@ proptest! {
     ) {
         prop_assume!(to < queue);
         // At level 1 the flow's entry chooses the lower queue.
-        let demoted = QueuedFates::STAY.with(super::level(1), Fate::Move(to));
-        let mut world = with_flows(&[Flow { queue: to, fates: QueuedFates::STAY }]);
+        let demoted = QueuedFrameActions::STAY.with(super::level(1), QueuedFrameAction::Move(to));
+        let mut world = with_flows(&[Flow { queue: to, fates: QueuedFrameActions::STAY }]);
         let kind = MatchField::EthType(wire::ethernet::EtherType(ether_type(1)));
         for (level, queue) in [(0, queue), (1, to)] {
             let choose = Action::SetQueue(QueueId(u32::from(queue)));
-            let actions = [choose, Action::QueuedFate(demoted), output(2)];
+            let actions = [choose, Action::QueuedFrame(demoted), output(2)];
             world.add(5, &[kind, super::at_level(level)], &actions);
         }
         (0..others).for_each(|mark| send(&mut world, 0, mark));

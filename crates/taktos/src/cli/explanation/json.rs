@@ -4,7 +4,9 @@ use calculus::admission::{Change, Remedy, Request};
 use serde_json::{Value, json};
 use units::Delay;
 
-use run::experiment::explanation::{Company, Explainer, Explanation, HopShare, Lacking, Promised};
+use run::experiment::explanation::{
+    Competition, Explainer, Explanation, HopShare, Lacking, Promised,
+};
 
 /// Returns the explanation of the flow of this name.
 #[must_use]
@@ -74,7 +76,7 @@ fn hop(hop: &HopShare) -> Value {
     })
 }
 
-fn company(company: &Company) -> Value {
+fn company(company: &Competition) -> Value {
     let flows = company.rivals.iter().map(|rival| {
         json!({
             "name": rival.name,

@@ -7,8 +7,8 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
+use lab::device_under_test::{DeviceUnderTest, RelayPlan};
 use lab::privilege;
-use lab::subject::{RelayPlan, Subject};
 use lab::tester::known_delay::{ACCURACY, Held, KnownDelay, KnownDelayError, Plan};
 use measure::statistics::Distribution;
 use measure::trial::TrialError;
@@ -87,7 +87,7 @@ fn all(arguments: &Measure) -> Result<Found, Failure> {
             })?;
             done += 1;
         }
-        found.push((Subject::Relay(relay).to_string(), known.finish()));
+        found.push((DeviceUnderTest::Relay(relay).to_string(), known.finish()));
     }
     steps.close();
     Ok(found)

@@ -96,7 +96,7 @@ impl Action {
             | Wide::PopPbb
             | Wide::FlowMonitor(_)
             | Wide::ModeArrange
-            | Wide::QueuedFate(_) => None,
+            | Wide::QueuedFrame(_) => None,
         }
     }
 

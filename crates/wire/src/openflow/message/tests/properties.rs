@@ -95,7 +95,7 @@ impl Seeds {
             Action::PopPbb,
             Action::FlowMonitor(MonitorId(self.u32(11))),
             Action::ModeArrange,
-            Action::QueuedFate(modes::fates(self)),
+            Action::QueuedFrame(modes::fates(self)),
         ]
     }
 

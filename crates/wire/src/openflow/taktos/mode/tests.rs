@@ -129,9 +129,9 @@ fn what_makes_no_sense_is_refused_with_its_own_error() {
 
 #[test]
 fn actions_of_ours_have_sixteen_bytes() {
-    let fates = QueuedFates::STAY
-        .with(Level::LOWEST, Fate::Move(3))
-        .with(high(), Fate::Drop);
+    let fates = QueuedFrameActions::STAY
+        .with(Level::LOWEST, QueuedFrameAction::Move(3))
+        .with(high(), QueuedFrameAction::Drop);
     let bytes = |kind: u8, argument: [u8; 4]| {
         let mut bytes = vec![0xff, 0xff, 0, 16, 0, 6, 0x74, 0x6b, 0, kind, 0, 0];
         bytes.extend(argument);
@@ -144,7 +144,7 @@ fn actions_of_ours_have_sixteen_bytes() {
         ),
         (Action::ModeArrange, bytes(2, [0; 4])),
         (
-            Action::QueuedFate(fates),
+            Action::QueuedFrame(fates),
             bytes(3, [0xff, 0xff, 0xf8, 0xf3]),
         ),
     ] {
@@ -167,12 +167,15 @@ fn actions_of_ours_have_sixteen_bytes() {
 
 #[test]
 fn a_fate_is_read_at_the_level_for_which_it_was_written() {
-    let fates = QueuedFates::STAY.with(high(), Fate::Drop);
+    let fates = QueuedFrameActions::STAY.with(high(), QueuedFrameAction::Drop);
 
-    assert_eq!(fates.at(high()), Fate::Drop);
-    assert_eq!(fates.with(high(), Fate::Move(7)).at(high()), Fate::Move(7));
-    assert_eq!(fates.at(Level::LOWEST), Fate::Stay);
-    assert_eq!(QueuedFates::from_number(fates.number()), Some(fates));
+    assert_eq!(fates.at(high()), QueuedFrameAction::Drop);
+    assert_eq!(
+        fates.with(high(), QueuedFrameAction::Move(7)).at(high()),
+        QueuedFrameAction::Move(7)
+    );
+    assert_eq!(fates.at(Level::LOWEST), QueuedFrameAction::Stay);
+    assert_eq!(QueuedFrameActions::from_number(fates.number()), Some(fates));
 }
 
 prop_compose! {

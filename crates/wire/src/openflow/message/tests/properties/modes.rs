@@ -5,23 +5,23 @@ use units::{Duration, Instant};
 use super::{Message, Seeds, instructions};
 use crate::mode_signal::{LEVELS, Level, Mode};
 use crate::openflow::taktos::{
-    Demanded, Fate, HEART_BEAT_MIN, LevelSet, ModeCommand, ModeConfig, ModeEvent, ModeEventKind,
+    Demanded, HEART_BEAT_MIN, LevelSet, ModeCommand, ModeConfig, ModeEvent, ModeEventKind,
     ModeFlags, ModeKey, ModeMessage, ModeSet, MonitorCommand, MonitorContract, MonitorId,
-    MonitorMod, QueuedFates, ShadowMod, SignalFault, Trunk,
+    MonitorMod, QueuedFrameAction, QueuedFrameActions, ShadowMod, SignalFault, Trunk,
 };
 use crate::openflow::{
     Actions, Cookie, DatapathId, Fields, FlowMod, FlowModCommand, Instructions, PortNumber,
     Sequence, TableId,
 };
 
-pub(super) fn fates(seeds: &Seeds) -> QueuedFates {
+pub(super) fn fates(seeds: &Seeds) -> QueuedFrameActions {
     let fate = |at: usize| match seeds.u8(at) % 10 {
-        8 => Fate::Drop,
-        9 => Fate::Stay,
-        queue => Fate::Move(queue),
+        8 => QueuedFrameAction::Drop,
+        9 => QueuedFrameAction::Stay,
+        queue => QueuedFrameAction::Move(queue),
     };
     let levels = Level::all().enumerate();
-    levels.fold(QueuedFates::STAY, |fates, (at, level)| {
+    levels.fold(QueuedFrameActions::STAY, |fates, (at, level)| {
         fates.with(level, fate(at))
     })
 }

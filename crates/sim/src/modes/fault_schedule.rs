@@ -22,7 +22,7 @@ const CLOSELY: Duration = Duration::from_ms(3);
 const INCIDENTS_MAX: u64 = 16;
 
 #[derive(Clone, Debug)]
-pub struct Ordeal {
+pub struct FaultSchedule {
     pub seed: u64,
     pub topology: Topology,
     /// How many levels are in use, from the lowest.
@@ -118,7 +118,7 @@ pub(super) const FORGERIES: [Forgery; 5] = [
     Forgery::Elsewhere,
 ];
 
-impl Ordeal {
+impl FaultSchedule {
     /// Draws the ordeal of a seed.
     #[must_use]
     pub fn draw(seed: u64) -> Self {

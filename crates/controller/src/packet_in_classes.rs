@@ -182,14 +182,14 @@ impl ClassCount {
 
 /// The frames of one switch, or of all.
 #[derive(Clone, Copy, Debug)]
-pub struct Punts {
+pub struct PacketInClasses {
     offered: [u64; CLASSES],
     dropped: [u64; CLASSES],
     spent: [u32; CLASSES],
     since: Instant,
 }
 
-impl Punts {
+impl PacketInClasses {
     #[must_use]
     pub const fn new(now: Instant) -> Self {
         Self {
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_class_beyond_its_budget_takes_nothing_from_the_others() {
-        let mut punts = Punts::new(Instant::ZERO);
+        let mut punts = PacketInClasses::new(Instant::ZERO);
         let budgets = Budgets::LEARNING;
         let mut take = |now: u64, class| punts.take(Instant::from_ns(now), class, &budgets);
 

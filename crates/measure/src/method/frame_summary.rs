@@ -16,7 +16,7 @@ use crate::traffic::Addresses;
 
 /// A frame with an IPv4 packet or a part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Glimpse {
+pub struct FrameSummary {
     pub source: Ipv4Addr,
     /// Who is to receive it.
     pub destination: Ipv4Addr,
@@ -43,7 +43,7 @@ pub enum Content {
     Other,
 }
 
-impl Glimpse {
+impl FrameSummary {
     /// Reads a frame, or returns nothing if it has no IPv4 packet.
     #[must_use]
     pub fn of(frame: &[u8]) -> Option<Self> {
@@ -120,11 +120,11 @@ mod tests {
         let mut frame = Vec::new();
         datagram.fill(datagram.message_of_one(42), &mut frame);
 
-        let glimpse = Glimpse::of(&frame[..64]).unwrap();
+        let glimpse = FrameSummary::of(&frame[..64]).unwrap();
 
         assert_eq!(glimpse.shim_between(&addresses()).unwrap().sequence, 42);
         assert_eq!(glimpse.part.length, 1000 - 14 - 20);
-        assert_eq!(Glimpse::of(&frame[..20]), None);
+        assert_eq!(FrameSummary::of(&frame[..20]), None);
     }
 
     proptest! {
@@ -133,7 +133,7 @@ mod tests {
             if let (true, Some(head)) = (ip, bytes.get_mut(12..15)) {
                 head.copy_from_slice(&[8, 0, 0x45]);
             }
-            let _ = Glimpse::of(&bytes);
+            let _ = FrameSummary::of(&bytes);
         }
     }
 }

@@ -12,7 +12,7 @@ pub const MOST_CLOCK_STEPS: usize = 64;
 
 /// What the machine did during trials.
 #[derive(Clone, Debug, Default)]
-pub struct Witnessed {
+pub struct TrialLog {
     /// How many trials came to their end.
     pub trials: u64,
     /// How long after its intended time each frame left the tester.
@@ -32,7 +32,7 @@ pub struct Witnessed {
     pub clock_steps: Vec<String>,
 }
 
-impl Witnessed {
+impl TrialLog {
     /// Adds how one more trial went.
     pub fn add(&mut self, conduct: &Conduct) {
         self.trials += 1;
@@ -54,30 +54,30 @@ impl Witnessed {
 /// What was witnessed and not asked for yet: whoever has one may ask while trials go
 /// on.
 #[derive(Clone, Debug, Default)]
-pub struct Log(Rc<RefCell<Witnessed>>);
+pub struct Log(Rc<RefCell<TrialLog>>);
 
 impl Log {
     /// Returns what was witnessed since it was last asked for.
     #[must_use]
-    pub fn take(&self) -> Witnessed {
+    pub fn take(&self) -> TrialLog {
         self.0.take()
     }
 }
 
 /// A tester whose trials are witnessed.
-pub struct Witness<'a> {
+pub struct TrialLogger<'a> {
     tester: &'a mut dyn Tester,
     log: Log,
 }
 
-impl<'a> Witness<'a> {
+impl<'a> TrialLogger<'a> {
     #[must_use]
     pub fn new(tester: &'a mut dyn Tester, log: Log) -> Self {
         Self { tester, log }
     }
 }
 
-impl Tester for Witness<'_> {
+impl Tester for TrialLogger<'_> {
     fn setup(&self) -> &Setup {
         self.tester.setup()
     }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use measure::measurement::Measurement;
-use measure::method::company::{METHODS_WITH_COMPANY, MOST_GUESTS};
-use measure::method::{Company, Guest, Method, replay};
+use measure::method::background_traffic::{METHODS_WITH_BACKGROUND, MOST_BACKGROUND_SOURCES};
+use measure::method::{BackgroundSource, BackgroundTraffic, Method, replay};
 use measure::traffic::trace::Trace;
 use measure::trial::Tester;
 
@@ -50,7 +50,7 @@ pub fn trace_file(text: &str) -> Result<PathBuf, String> {
 /// What a tester is given, read from its files.
 pub struct Wanted {
     recording: Option<Trace>,
-    guests: Vec<Guest>,
+    guests: Vec<BackgroundSource>,
     remarks: Vec<String>,
 }
 
@@ -78,26 +78,29 @@ impl Wanted {
             return Err(Failure::Mistake(mistake));
         }
         let guests = &arguments.background;
-        if !guests.is_empty() && !METHODS_WITH_COMPANY.contains(&name) {
-            let known = METHODS_WITH_COMPANY.join(", ");
+        if !guests.is_empty() && !METHODS_WITH_BACKGROUND.contains(&name) {
+            let known = METHODS_WITH_BACKGROUND.join(", ");
             let mistake = format!("`{name}` bears nothing beside it: there are {known}");
             return Err(Failure::Mistake(mistake));
         }
-        if guests.len() > MOST_GUESTS {
-            let mistake = format!("{} in the background: {MOST_GUESTS} at most", guests.len());
+        if guests.len() > MOST_BACKGROUND_SOURCES {
+            let mistake = format!(
+                "{} in the background: {MOST_BACKGROUND_SOURCES} at most",
+                guests.len()
+            );
             return Err(Failure::Mistake(mistake));
         }
         for guest in guests {
             let guest = match guest {
                 Background::Trace(file) => {
                     let what = "Beside what is measured, a further host sent the recording";
-                    Guest::Trace(wanted.read(file, what)?)
+                    BackgroundSource::Trace(wanted.read(file, what)?)
                 }
                 Background::Mms => {
                     let remark =
                         "Beside what is measured, a further host read values over TCP port 102.";
                     wanted.remarks.push(remark.to_owned());
-                    Guest::Mms
+                    BackgroundSource::Mms
                 }
             };
             wanted.guests.push(guest);
@@ -125,7 +128,7 @@ impl Wanted {
         tester: &mut dyn Tester,
         measure: impl FnOnce(&mut dyn Tester) -> Result<Measurement, Failure>,
     ) -> Result<Measurement, Failure> {
-        let mut company = Company::of(tester).beside(self.guests);
+        let mut company = BackgroundTraffic::of(tester).beside(self.guests);
         if let Some(recording) = self.recording {
             company = company.sending(recording);
         }

@@ -64,7 +64,7 @@ pub enum Refusal {
 
 /// What one switch holds of the mode of its network.
 #[derive(Clone, Debug)]
-pub struct Agreement {
+pub struct ModeConsensus {
     mode: Mode,
     origin: DatapathId,
     own: DatapathId,
@@ -78,7 +78,7 @@ pub struct Agreement {
     disregarded: u64,
 }
 
-impl Agreement {
+impl ModeConsensus {
     /// Begins with the lowest mode, as a switch does that knows nothing. `hold` is how long its
     /// flows have to be quiet before the level may fall.
     #[must_use]

@@ -19,9 +19,9 @@ use std::io;
 
 use thiserror::Error;
 
-use crate::discipline::{Discipline, PacedLink, PacingError, Shape};
 use crate::hold::{Hold, HoldError};
 use crate::interface::{CardStamps, Interface, Power, ReceiveOffload};
+use crate::qdisc::{PacedLink, PacingError, Qdisc, Shape};
 
 /// What nobody may do to the frames of a port.
 const MERGING: [ReceiveOffload; 2] = [ReceiveOffload::Merging, ReceiveOffload::LargeReceive];
@@ -37,7 +37,7 @@ pub enum Tags {
 
 /// An interface as long as it serves as a port.
 #[derive(Debug)]
-pub struct Loan {
+pub struct InterfaceGuard {
     interface: Interface,
     power: Power,
     /// What was done to frames and is not during the loan.
@@ -52,7 +52,7 @@ pub struct Loan {
 /// Why an interface cannot be a port.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum LoanError {
+pub enum InterfaceGuardError {
     #[error(transparent)]
     Held(HoldError),
     #[error(
@@ -69,7 +69,7 @@ pub enum LoanError {
     Kernel(#[from] io::Error),
 }
 
-impl From<HoldError> for LoanError {
+impl From<HoldError> for InterfaceGuardError {
     fn from(error: HoldError) -> Self {
         match error {
             HoldError::Kernel(reason) => Self::Kernel(reason),
@@ -78,33 +78,33 @@ impl From<HoldError> for LoanError {
     }
 }
 
-impl From<LoanError> for io::Error {
-    fn from(error: LoanError) -> Self {
+impl From<InterfaceGuardError> for io::Error {
+    fn from(error: InterfaceGuardError) -> Self {
         match error {
-            LoanError::Kernel(reason) => reason,
+            InterfaceGuardError::Kernel(reason) => reason,
             taken => Self::new(io::ErrorKind::ResourceBusy, taken),
         }
     }
 }
 
-impl Loan {
+impl InterfaceGuard {
     /// Makes `interface`, of the calling thread's namespace, fit to be a port.
     ///
     /// # Errors
     ///
     /// If it is one already, somebody else's program takes its frames, it has gone, the
     /// driver refuses, or without CAP_NET_ADMIN. Nothing stays changed then.
-    pub fn take(interface: Interface, tags: Tags) -> Result<Self, LoanError> {
+    pub fn take(interface: Interface, tags: Tags) -> Result<Self, InterfaceGuardError> {
         // Before anything is touched that another switch relies on.
         let hold = Hold::take(interface.index())?;
         if let Some(number) = interface.xdp_program()? {
-            return Err(LoanError::Occupied {
+            return Err(InterfaceGuardError::Occupied {
                 interface: interface.name().to_owned(),
                 number,
             });
         }
         let power = interface.power()?;
-        let mut loan = Self {
+        let mut guard = Self {
             interface,
             power,
             suspended: Vec::new(),
@@ -117,12 +117,12 @@ impl Loan {
             Tags::InFrames => Some(ReceiveOffload::TagRemoval),
         };
         for offload in MERGING.into_iter().chain(unwanted) {
-            loan.suspend(offload)?;
+            guard.suspend(offload)?;
         }
         if power == Power::Off {
-            loan.interface.switch(Power::On)?;
+            guard.interface.switch(Power::On)?;
         }
-        Ok(loan)
+        Ok(guard)
     }
 
     #[must_use]
@@ -142,13 +142,9 @@ impl Loan {
     /// # Errors
     ///
     /// As [`PacedLink::take`].
-    pub fn pace(
-        &mut self,
-        discipline: Discipline,
-        shape: Shape,
-    ) -> Result<&PacedLink, PacingError> {
+    pub fn pace(&mut self, qdisc: Qdisc, shape: Shape) -> Result<&PacedLink, PacingError> {
         self.paced = None;
-        let paced = PacedLink::take(&self.interface, discipline, shape)?;
+        let paced = PacedLink::take(&self.interface, qdisc, shape)?;
         Ok(self.paced.insert(paced))
     }
 
@@ -195,7 +191,7 @@ impl Loan {
     }
 }
 
-impl Drop for Loan {
+impl Drop for InterfaceGuard {
     fn drop(&mut self) {
         self.paced = None;
         // An interface that has gone meanwhile is nobody's, and one that came

@@ -20,9 +20,10 @@ use crate::trial::{
 };
 
 /// The methods that bear company: their figures are about frames of their own only.
-pub const METHODS_WITH_COMPANY: [&str; 5] = ["latency", "throughput", "jitter", "loss", "replay"];
+pub const METHODS_WITH_BACKGROUND: [&str; 5] =
+    ["latency", "throughput", "jitter", "loss", "replay"];
 /// The most that send beside a method.
-pub const MOST_GUESTS: usize = 16;
+pub const MOST_BACKGROUND_SOURCES: usize = 16;
 
 /// A station of MMS asks so often.
 const POLLS_EVERY: Duration = Duration::from_ms(20);
@@ -34,20 +35,20 @@ const DESTINATIONS: [u8; 3] = [198, 18, 2];
 
 /// What is sent beside a method.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Guest {
+pub enum BackgroundSource {
     /// A recording, again and again.
     Trace(Trace),
     /// A station that reads values, fifty times a second.
     Mms,
 }
 
-pub struct Company<'a> {
+pub struct BackgroundTraffic<'a> {
     tester: &'a mut dyn Tester,
     recording: Option<Trace>,
-    guests: Vec<Guest>,
+    guests: Vec<BackgroundSource>,
 }
 
-impl<'a> Company<'a> {
+impl<'a> BackgroundTraffic<'a> {
     /// Returns the tester, without company so far.
     #[must_use]
     pub fn of(tester: &'a mut dyn Tester) -> Self {
@@ -71,10 +72,14 @@ impl<'a> Company<'a> {
     ///
     /// # Panics
     ///
-    /// If there are more than [`MOST_GUESTS`].
+    /// If there are more than [`MOST_BACKGROUND_SOURCES`].
     #[must_use]
-    pub fn beside(self, guests: Vec<Guest>) -> Self {
-        assert!(guests.len() <= MOST_GUESTS, "{} guests", guests.len());
+    pub fn beside(self, guests: Vec<BackgroundSource>) -> Self {
+        assert!(
+            guests.len() <= MOST_BACKGROUND_SOURCES,
+            "{} guests",
+            guests.len()
+        );
         Self { guests, ..self }
     }
 
@@ -91,7 +96,7 @@ impl<'a> Company<'a> {
     }
 }
 
-impl Guest {
+impl BackgroundSource {
     fn streams(&self, number: u8, from: PortIndex, length: Duration) -> Vec<Stream> {
         let until = Some(Instant::ZERO + length);
         let port = match self {
@@ -149,7 +154,7 @@ fn pace(trace: &Trace) -> Duration {
     trace.length() + gap.max(Duration::from_us(1))
 }
 
-impl Tester for Company<'_> {
+impl Tester for BackgroundTraffic<'_> {
     fn setup(&self) -> &Setup {
         self.tester.setup()
     }
@@ -177,12 +182,12 @@ mod tests {
 
     #[test]
     fn company_fills_the_device_and_is_not_taken_for_what_is_measured() {
-        let figures = |guests: Vec<Guest>| {
+        let figures = |guests: Vec<BackgroundSource>| {
             let mut lane = Lane::of(Duration::ZERO);
             lane.server = Some((units::BitRate::from_mbps(100), 20));
             let mut device = KnownDevice::new(lane, Lane::of(Duration::ZERO));
             device.setup_mut().ports.truncate(2);
-            let mut company = Company::of(&mut device).beside(guests);
+            let mut company = BackgroundTraffic::of(&mut device).beside(guests);
 
             let found = (loss::METHOD.run)(&mut company, &settings(&[]), &mut Silent).unwrap();
 
@@ -201,8 +206,9 @@ mod tests {
         let trace = Trace::of(burst.chain([last]).collect()).unwrap();
 
         assert_eq!(figures(Vec::new()), [2_000, 0, 0]);
-        assert_eq!(figures(vec![Guest::Mms]), [2_000, 0, 0]);
-        let [sent, lost, duplicates] = figures(vec![Guest::Trace(trace), Guest::Mms]);
+        assert_eq!(figures(vec![BackgroundSource::Mms]), [2_000, 0, 0]);
+        let [sent, lost, duplicates] =
+            figures(vec![BackgroundSource::Trace(trace), BackgroundSource::Mms]);
         assert_eq!((sent, duplicates), (2_000, 0));
         assert!((5..=80).contains(&lost), "{lost}");
     }

@@ -14,7 +14,7 @@
 //! # Left out
 //!
 //! `prio` under `tbf`, `mqprio` and `taprio`. Whoever adds one adds a
-//! [`Discipline`] with its requests beside `htb`; it has to take the same classes.
+//! [`Qdisc`] with its requests beside `htb`; it has to take the same classes.
 
 mod htb;
 pub mod length;
@@ -45,7 +45,7 @@ const FIRST_MINOR: u16 = 0x10;
 
 /// Which discipline paces an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Discipline {
+pub enum Qdisc {
     /// The best that the kernel has.
     Auto,
     Htb,
@@ -65,17 +65,17 @@ pub struct Shape {
 /// A word that names no discipline known here.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("no discipline `{0}`: there are `auto`, `htb` and `none`")]
-pub struct UnknownDiscipline(String);
+pub struct UnknownQdisc(String);
 
-impl FromStr for Discipline {
-    type Err = UnknownDiscipline;
+impl FromStr for Qdisc {
+    type Err = UnknownQdisc;
 
-    fn from_str(name: &str) -> Result<Self, UnknownDiscipline> {
+    fn from_str(name: &str) -> Result<Self, UnknownQdisc> {
         match name {
             "auto" => Ok(Self::Auto),
             "htb" => Ok(Self::Htb),
             "none" => Ok(Self::None),
-            other => Err(UnknownDiscipline(other.into())),
+            other => Err(UnknownQdisc(other.into())),
         }
     }
 }
@@ -135,11 +135,11 @@ mod tests {
 
     #[test]
     fn a_word_that_names_no_discipline_is_told_which_there_are() {
-        assert_eq!("auto".parse(), Ok(Discipline::Auto));
-        assert_eq!("htb".parse(), Ok(Discipline::Htb));
-        assert_eq!("none".parse(), Ok(Discipline::None));
+        assert_eq!("auto".parse(), Ok(Qdisc::Auto));
+        assert_eq!("htb".parse(), Ok(Qdisc::Htb));
+        assert_eq!("none".parse(), Ok(Qdisc::None));
 
-        let refused = "taprio".parse::<Discipline>().unwrap_err();
+        let refused = "taprio".parse::<Qdisc>().unwrap_err();
 
         let text = "no discipline `taprio`: there are `auto`, `htb` and `none`";
         assert_eq!(refused.to_string(), text);

@@ -3,7 +3,7 @@
 use units::{Duration, Seeded};
 use wire::ethernet::EtherType;
 
-use super::ordeal::Noise;
+use super::fault_schedule::Noise;
 use crate::servers::random::Random;
 
 /// Where an untagged frame says what it carries.
@@ -11,7 +11,7 @@ const TYPE_AT: std::ops::Range<usize> = 12..14;
 
 /// Decides about the signals on one cable.
 #[derive(Clone, Debug)]
-pub struct SignalWhims {
+pub struct SignalFaults {
     noise: Noise,
     is_deaf: bool,
     /// By direction, how many were lost one after the other.
@@ -19,7 +19,7 @@ pub struct SignalWhims {
     random: Random,
 }
 
-impl SignalWhims {
+impl SignalFaults {
     /// Returns what becomes of signals on the cable of this number.
     #[must_use]
     pub fn new(noise: &Noise, cable: usize, seed: u64) -> Self {

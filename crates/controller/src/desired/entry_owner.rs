@@ -33,7 +33,7 @@ const FLOW_TRANSACTION: u32 = 1 << 31;
 
 /// Whose an entry is. The earlier is the stronger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Subject {
+pub enum EntryOwner {
     /// The controller's: what every switch needs.
     Service,
     /// The place of a host that is known.
@@ -54,7 +54,7 @@ pub enum Subject {
     Guard(FlowId),
 }
 
-impl Subject {
+impl EntryOwner {
     /// Returns the intent whose it is, if it is that of one.
     #[must_use]
     pub const fn intent(self) -> Option<IntentId> {
@@ -135,7 +135,7 @@ impl Subject {
     }
 }
 
-impl fmt::Display for Subject {
+impl fmt::Display for EntryOwner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Service => f.write_str("the controller"),
@@ -159,12 +159,12 @@ impl fmt::Display for Subject {
 pub fn is_derived(cookie: Cookie) -> bool {
     let none = MacAddress::ZERO;
     let derived = [
-        Subject::Intent(IntentId(0)),
-        Subject::Gathering(none),
-        Subject::Route(None),
-        Subject::Modes,
-        Subject::Levels(FlowId(0)),
-        Subject::Guard(FlowId(0)),
+        EntryOwner::Intent(IntentId(0)),
+        EntryOwner::Gathering(none),
+        EntryOwner::Route(None),
+        EntryOwner::Modes,
+        EntryOwner::Levels(FlowId(0)),
+        EntryOwner::Guard(FlowId(0)),
     ];
     derived.iter().any(|one| is_alike(*one, cookie))
 }
@@ -172,11 +172,11 @@ pub fn is_derived(cookie: Cookie) -> bool {
 /// Returns whether an entry with this cookie keeps others from the way of a flow.
 #[must_use]
 pub fn is_guard(cookie: Cookie) -> bool {
-    cookie.matches(COOKIE_OURS, COOKIE_MASK_OURS) && is_alike(Subject::Guard(FlowId(0)), cookie)
+    cookie.matches(COOKIE_OURS, COOKIE_MASK_OURS) && is_alike(EntryOwner::Guard(FlowId(0)), cookie)
 }
 
 /// Returns whether one of our cookies names a subject of the same kind.
-fn is_alike(subject: Subject, cookie: Cookie) -> bool {
+fn is_alike(subject: EntryOwner, cookie: Cookie) -> bool {
     u64::from(subject.rank()) == cookie.0 >> KIND_SHIFT & 0xf
 }
 
@@ -192,7 +192,7 @@ pub const fn flow_of(transaction: TransactionId) -> Option<FlowId> {
 
 /// Returns the cookie of a subject's entry with this place and digest.
 #[must_use]
-pub fn cookie(subject: Subject, place: RulePlace, digest: u64) -> Cookie {
+pub fn cookie(subject: EntryOwner, place: RulePlace, digest: u64) -> Cookie {
     let kind = u64::from(subject.rank()) << KIND_SHIFT;
     let slice = u64::from(place.slice()) << SLICE_SHIFT;
     let digest = (digest & DIGEST_MASK) << DIGEST_SHIFT;

@@ -13,7 +13,7 @@ use std::io;
 use thiserror::Error;
 
 use super::traffic::{DELETE_DISCIPLINE, GET_DISCIPLINE, HEADER_BYTES, KIND, NEW_DISCIPLINE, ROOT};
-use super::{Discipline, Length, Pieces, Shape, header, htb};
+use super::{Length, Pieces, Qdisc, Shape, header, htb};
 use crate::interface::Interface;
 use crate::netlink::{Message, Netlink, Purpose, Request, attribute, word};
 
@@ -77,17 +77,13 @@ enum Found {
 }
 
 impl PacedLink {
-    /// Paces `interface`, of the calling thread's namespace, by `discipline`.
+    /// Paces `interface`, of the calling thread's namespace, by `qdisc`.
     ///
     /// # Errors
     ///
     /// If the kernel lacks the discipline, somebody else has given the interface
     /// one, or without CAP_NET_ADMIN. Nothing stays changed then.
-    pub fn take(
-        interface: &Interface,
-        discipline: Discipline,
-        shape: Shape,
-    ) -> Result<Self, PacingError> {
+    pub fn take(interface: &Interface, qdisc: Qdisc, shape: Shape) -> Result<Self, PacingError> {
         let index = interface.index();
         let failed = |reason| PacingError::Kernel {
             interface: interface.name().into(),
@@ -95,10 +91,10 @@ impl PacedLink {
         };
         let mut netlink = Netlink::open().map_err(failed)?;
         let found = outermost(&mut netlink, index).map_err(failed)?;
-        make_room(&mut netlink, interface, discipline, found)?;
-        let pacing = match discipline {
-            Discipline::None => Pacing::Nothing,
-            Discipline::Auto | Discipline::Htb => Pacing::Htb(shape.length, Pieces::Cut),
+        make_room(&mut netlink, interface, qdisc, found)?;
+        let pacing = match qdisc {
+            Qdisc::None => Pacing::Nothing,
+            Qdisc::Auto | Qdisc::Htb => Pacing::Htb(shape.length, Pieces::Cut),
         };
         // From here on a drop takes away what has been built.
         let mut link = Self {
@@ -112,8 +108,8 @@ impl PacedLink {
             link.pacing = Pacing::Htb(shape.length, Pieces::Whole);
             built = link.build(shape);
         }
-        match (built, discipline) {
-            (Err(reason), Discipline::Auto) if is_unknown(&reason) => {
+        match (built, qdisc) {
+            (Err(reason), Qdisc::Auto) if is_unknown(&reason) => {
                 let _ = remove(&mut link.netlink, index);
                 link.pacing = Pacing::NothingThere;
             }
@@ -167,24 +163,22 @@ impl fmt::Display for Pacing {
 fn make_room(
     netlink: &mut Netlink,
     interface: &Interface,
-    discipline: Discipline,
+    qdisc: Qdisc,
     found: Found,
 ) -> Result<(), PacingError> {
-    match (found, discipline) {
-        (Found::Default, _) | (Found::Foreign { .. }, Discipline::None) => Ok(()),
+    match (found, qdisc) {
+        (Found::Default, _) | (Found::Foreign { .. }, Qdisc::None) => Ok(()),
         (Found::Ours, _) => {
             remove(netlink, interface.index()).map_err(|reason| PacingError::Kernel {
                 interface: interface.name().into(),
                 reason,
             })
         }
-        (Found::Foreign { kind, major }, Discipline::Auto | Discipline::Htb) => {
-            Err(PacingError::Occupied {
-                interface: interface.name().into(),
-                kind,
-                major,
-            })
-        }
+        (Found::Foreign { kind, major }, Qdisc::Auto | Qdisc::Htb) => Err(PacingError::Occupied {
+            interface: interface.name().into(),
+            kind,
+            major,
+        }),
     }
 }
 
@@ -193,8 +187,8 @@ fn outermost(netlink: &mut Netlink, index: u32) -> io::Result<Found> {
     let mut found = Found::Default;
     let request = Request::new(GET_DISCIPLINE, Purpose::Show, &header(index, 0, ROOT));
     netlink.ask_for(request, |message| {
-        if let Some(discipline) = discipline_in(message) {
-            found = discipline;
+        if let Some(qdisc) = discipline_in(message) {
+            found = qdisc;
         }
     })?;
     Ok(found)

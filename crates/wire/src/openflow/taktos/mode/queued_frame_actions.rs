@@ -10,7 +10,7 @@ const STAY: u32 = 15;
 
 /// What becomes of a waiting frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Fate {
+pub enum QueuedFrameAction {
     /// It goes to the tail of this queue of its port, 0 to 7.
     Move(u8),
     /// It is dropped.
@@ -19,7 +19,7 @@ pub enum Fate {
     Stay,
 }
 
-impl Fate {
+impl QueuedFrameAction {
     const fn number(self) -> u32 {
         match self {
             Self::Move(queue) => queue as u32 & 7,
@@ -41,16 +41,16 @@ impl Fate {
 /// What becomes of a waiting frame at each level: four bits a level, the lowest
 /// level in the lowest bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct QueuedFates(u32);
+pub struct QueuedFrameActions(u32);
 
-impl QueuedFates {
+impl QueuedFrameActions {
     /// The frame stays, whatever the level.
     pub const STAY: Self = Self(u32::MAX);
 
     /// Returns this with another fate at a level. Of a queue only the lowest three
     /// bits count.
     #[must_use]
-    pub const fn with(self, level: Level, fate: Fate) -> Self {
+    pub const fn with(self, level: Level, fate: QueuedFrameAction) -> Self {
         let shift = BITS * level.number() as u32;
         Self(self.0 & !(MASK << shift) | fate.number() << shift)
     }
@@ -61,9 +61,9 @@ impl QueuedFates {
     ///
     /// Never: all eight are checked when they are read.
     #[must_use]
-    pub const fn at(self, level: Level) -> Fate {
+    pub const fn at(self, level: Level) -> QueuedFrameAction {
         let number = self.0 >> (BITS * level.number() as u32) & MASK;
-        match Fate::from_number(number) {
+        match QueuedFrameAction::from_number(number) {
             Some(fate) => fate,
             None => panic!("every fate was checked"),
         }
@@ -72,7 +72,8 @@ impl QueuedFates {
     /// Returns what eight times four bits stand for, if all of them mean something.
     #[must_use]
     pub fn from_number(number: u32) -> Option<Self> {
-        let known = |level: u8| Fate::from_number(number >> (BITS * u32::from(level)) & MASK);
+        let known =
+            |level: u8| QueuedFrameAction::from_number(number >> (BITS * u32::from(level)) & MASK);
         (0..LEVELS)
             .all(|level| known(level).is_some())
             .then_some(Self(number))

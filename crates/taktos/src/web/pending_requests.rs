@@ -22,14 +22,14 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Where requests wait for answers.
 #[derive(Clone, Debug)]
-pub struct Office {
+pub struct PendingRequests {
     desk: Desk,
     waiters: Arc<Mutex<Waiters>>,
 }
 
 type Waiters = BTreeMap<RequestId, oneshot::Sender<Reply>>;
 
-impl Office {
+impl PendingRequests {
     /// Returns an office without waiters, in front of `desk`.
     #[must_use]
     pub fn new(desk: Desk) -> Self {
@@ -94,7 +94,7 @@ impl Office {
 
 /// A place in the office, left when this value is dropped.
 struct Waiter<'a> {
-    office: &'a Office,
+    office: &'a PendingRequests,
     id: RequestId,
 }
 

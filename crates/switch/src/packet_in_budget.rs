@@ -5,9 +5,9 @@
 
 use units::{Duration, Instant};
 
-use crate::config::PuntBudget;
+use crate::config::PacketInBudget;
 
-/// What is left of a [`PuntBudget`].
+/// What is left of a [`PacketInBudget`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     interval: Duration,
@@ -17,7 +17,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    pub(crate) fn new(now: Instant, budget: PuntBudget) -> Self {
+    pub(crate) fn new(now: Instant, budget: PacketInBudget) -> Self {
         Self {
             interval: budget.interval,
             tolerance: budget.interval * budget.burst.saturating_sub(1),
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn a_burst_is_allowed_and_then_one_an_interval() {
         let interval = Duration::from_us(10);
-        let mut budget = Budget::new(Instant::ZERO, PuntBudget { interval, burst: 3 });
+        let mut budget = Budget::new(Instant::ZERO, PacketInBudget { interval, burst: 3 });
 
         let burst = (0..5).filter(|_| budget.take(Instant::ZERO)).count();
         let early = budget.take(Instant::ZERO + Duration::from_us(9));
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn after_a_long_rest_there_is_one_burst_and_not_more() {
         let interval = Duration::from_us(10);
-        let mut budget = Budget::new(Instant::ZERO, PuntBudget { interval, burst: 3 });
+        let mut budget = Budget::new(Instant::ZERO, PacketInBudget { interval, burst: 3 });
 
         let later = Instant::ZERO + Duration::from_secs(1);
 

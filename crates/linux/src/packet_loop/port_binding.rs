@@ -13,7 +13,7 @@ use crate::port::{Port, Sent};
 
 /// A port in its place.
 #[derive(Debug)]
-pub struct Plug {
+pub struct PortBinding {
     pub(super) number: PortNumber,
     pub(super) port: Port,
     /// Its place in the carrier watch.
@@ -23,7 +23,7 @@ pub struct Plug {
     held_queue: u8,
     stay: Option<Stay>,
     departs: Instant,
-    pub(super) counters: PlugCounters,
+    pub(super) counters: PortBindingCounters,
     /// What of those the core was told.
     told: Unreceived,
     /// How many frames the next batch has at most.
@@ -54,7 +54,7 @@ pub(super) struct Leaving<'a> {
 
 /// What went through a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PlugCounters {
+pub struct PortBindingCounters {
     pub received: u64,
     pub sent: u64,
     /// Frames that the interface did not take: its link was down.
@@ -65,7 +65,7 @@ pub struct PlugCounters {
     pub lost: u64,
 }
 
-impl Plug {
+impl PortBinding {
     /// Plugs `port` in as number `number`; its carrier is the `watched`th of the
     /// carrier watch.
     #[must_use]
@@ -79,7 +79,7 @@ impl Plug {
             held_queue: 0,
             stay: None,
             departs: Instant::FAR_FUTURE,
-            counters: PlugCounters::default(),
+            counters: PortBindingCounters::default(),
             told: Unreceived::default(),
             batch: 1,
             empty: Instant::ZERO,
@@ -140,8 +140,8 @@ impl Plug {
     }
 
     /// Returns all that went through.
-    pub(super) fn total(&mut self) -> PlugCounters {
-        PlugCounters {
+    pub(super) fn total(&mut self) -> PortBindingCounters {
+        PortBindingCounters {
             lost: self.counters.lost + self.port.lost(),
             ..self.counters
         }
@@ -209,7 +209,7 @@ impl Plug {
         self.counters.refused += dropped;
     }
 
-    fn note(counters: &mut PlugCounters, sent: Sent) {
+    fn note(counters: &mut PortBindingCounters, sent: Sent) {
         match sent {
             Sent::Taken => counters.sent += 1,
             Sent::Dropped => counters.refused += 1,

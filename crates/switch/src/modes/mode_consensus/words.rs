@@ -8,7 +8,7 @@ use units::Instant;
 use wire::mode_signal::{Level, Mode};
 use wire::openflow::DatapathId;
 
-use super::Agreement;
+use super::ModeConsensus;
 use crate::compiled::Record;
 use crate::compiled::layout::modes as at;
 
@@ -28,7 +28,7 @@ pub(crate) fn mode_of(word: u64) -> Mode {
     }
 }
 
-impl Agreement {
+impl ModeConsensus {
     /// Takes a step on what walks have left, and leaves them what came of it.
     pub(crate) fn share<R>(
         &mut self,
@@ -87,9 +87,9 @@ mod tests {
         Mode { era, level }
     }
 
-    fn shared() -> (Agreement, Vec<Cell<u64>>) {
+    fn shared() -> (ModeConsensus, Vec<Cell<u64>>) {
         let words = vec![Cell::new(0); Region::Modes.record_words()];
-        (Agreement::new(OWN, Duration::from_us(1)), words)
+        (ModeConsensus::new(OWN, Duration::from_us(1)), words)
     }
 
     fn record(words: &Vec<Cell<u64>>) -> Record<'_> {

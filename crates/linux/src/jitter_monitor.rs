@@ -31,7 +31,7 @@ pub const INTERVAL: Duration = Duration::from_us(500);
 
 /// The sentries of all processors. They end when this value does.
 #[derive(Debug)]
-pub struct Sentries {
+pub struct JitterMonitors {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<Watched>>,
 }
@@ -46,7 +46,7 @@ pub struct Watched {
     pub urgency: Urgency,
 }
 
-impl Sentries {
+impl JitterMonitors {
     /// Posts a sentry on every processor that the calling thread may use; what is
     /// late by `threshold` or more is a stall.
     ///
@@ -85,7 +85,7 @@ impl Sentries {
     }
 }
 
-impl Drop for Sentries {
+impl Drop for JitterMonitors {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {

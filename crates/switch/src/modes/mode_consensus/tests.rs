@@ -13,11 +13,11 @@ fn level(number: u8) -> Level {
     Level::new(number).unwrap()
 }
 
-fn agreement(number: u64) -> Agreement {
-    Agreement::new(DatapathId(number), HOLD)
+fn agreement(number: u64) -> ModeConsensus {
+    ModeConsensus::new(DatapathId(number), HOLD)
 }
 
-fn told(by: &Agreement) -> Heard {
+fn told(by: &ModeConsensus) -> Heard {
     Heard {
         mode: by.mode(),
         origin: by.origin(),
@@ -202,7 +202,7 @@ proptest! {
     fn all_switches_end_up_in_the_same_mode(
         happenings in prop::collection::vec((0u64..40, happening(6)), 0..60),
     ) {
-        let mut line: Vec<Agreement> = (0..6).map(agreement).collect();
+        let mut line: Vec<ModeConsensus> = (0..6).map(agreement).collect();
         let mut frames: Vec<Heard> = Vec::new();
         let mut now = at(0);
         let mut demanded: Vec<(usize, Instant, u8)> = Vec::new();

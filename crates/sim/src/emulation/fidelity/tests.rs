@@ -36,7 +36,7 @@ fn a_zodiac_fx_has_its_rate_latency_and_buffer_within_two_in_a_hundred() {
 
 #[test]
 fn an_error_is_a_share_of_what_is_stated() {
-    let likeness = |stated: u64, emulated: u64| Likeness {
+    let likeness = |stated: u64, emulated: u64| Fidelity {
         what: String::new(),
         stated: Value::Time(Duration::from_ns(stated)),
         emulated: Value::Time(Duration::from_ns(emulated)),

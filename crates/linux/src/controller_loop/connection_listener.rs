@@ -29,7 +29,7 @@ const WAKER: u64 = u64::MAX - 1;
 
 /// Something that happened at the doorway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Knock {
+pub(super) enum Readiness {
     Listener,
     Waker,
     /// A connection has something to read, or room to write.
@@ -38,7 +38,7 @@ pub(super) enum Knock {
 
 /// The listening socket and all connections.
 #[derive(Debug)]
-pub(super) struct Doorway {
+pub(super) struct ConnectionListener {
     listener: Option<TcpListener>,
     poller: Poller,
     lines: BTreeMap<ConnectionId, Line>,
@@ -55,7 +55,7 @@ struct Line {
     interest: Interest,
 }
 
-impl Doorway {
+impl ConnectionListener {
     pub(super) fn open(listener: Option<TcpListener>, waker: &Waker) -> io::Result<Self> {
         let poller = Poller::new()?;
         if let Some(listener) = &listener {
@@ -79,11 +79,11 @@ impl Doorway {
     }
 
     /// Returns the next thing that happened.
-    pub(super) fn knock(&mut self) -> Option<Knock> {
+    pub(super) fn knock(&mut self) -> Option<Readiness> {
         Some(match self.poller.next()? {
-            LISTENER => Knock::Listener,
-            WAKER => Knock::Waker,
-            mark => Knock::Connection(ConnectionId(mark)),
+            LISTENER => Readiness::Listener,
+            WAKER => Readiness::Waker,
+            mark => Readiness::Connection(ConnectionId(mark)),
         })
     }
 
@@ -191,10 +191,10 @@ mod tests {
 
     use super::*;
 
-    fn doorway_with_one() -> (Doorway, ConnectionId, TcpStream) {
+    fn doorway_with_one() -> (ConnectionListener, ConnectionId, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let mut doorway = Doorway::open(None, &Waker::new().unwrap()).unwrap();
+        let mut doorway = ConnectionListener::open(None, &Waker::new().unwrap()).unwrap();
         let peer = TcpStream::connect(address).unwrap();
         let (stream, from) = listener.accept().unwrap();
         let id = doorway.take(stream, from).unwrap();

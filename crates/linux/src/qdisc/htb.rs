@@ -91,9 +91,9 @@ pub(super) fn build(
         netlink.ask(cutter(index))?;
     }
     let link = outer | 1;
-    netlink.ask(discipline(index, outer, parent, default_class(1)))?;
+    netlink.ask(qdisc(index, outer, parent, default_class(1)))?;
     netlink.ask(link_class(shape.rate).request(&header(index, link, outer)))?;
-    netlink.ask(discipline(index, INNER, link, default_class(FIRST_MINOR)))?;
+    netlink.ask(qdisc(index, INNER, link, default_class(FIRST_MINOR)))?;
     for queue in 0..QUEUES {
         let id = class(queue).as_u32();
         netlink.ask(queue_class(queue).request(&header(index, id, INNER)))?;
@@ -102,7 +102,7 @@ pub(super) fn build(
     Ok(())
 }
 
-fn discipline(index: u32, handle: u32, parent: u32, initial: Vec<u8>) -> Request {
+fn qdisc(index: u32, handle: u32, parent: u32, initial: Vec<u8>) -> Request {
     let header = header(index, handle, parent);
     Request::new(NEW_DISCIPLINE, Purpose::Create, &header)
         .with(KIND, b"htb\0")

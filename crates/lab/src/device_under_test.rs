@@ -26,7 +26,7 @@ const KERNEL_ENTRIES: u32 = 20_000;
 
 /// What a device under test is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Subject {
+pub enum DeviceUnderTest {
     /// Moves frames between the first port and the second and does nothing else.
     Relay(RelayPlan),
     /// Moves frames between the first port and the second when somebody says.
@@ -96,7 +96,7 @@ pub struct Shaper {
 /// Why a device does not run.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum SubjectError {
+pub enum DeviceError {
     #[error("{subject} needs `{program}`, which is not installed: apt install {package}")]
     Lacks {
         subject: String,
@@ -114,7 +114,7 @@ pub enum SubjectError {
     },
 }
 
-impl fmt::Display for Subject {
+impl fmt::Display for DeviceUnderTest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Relay(RelayPlan { delay, shaper }) => {
@@ -153,7 +153,7 @@ impl fmt::Display for TaktosEngine {
     }
 }
 
-impl Subject {
+impl DeviceUnderTest {
     /// Returns the programs that it needs, and the Debian package that has them.
     fn needs(&self) -> (&'static [&'static str], &'static str) {
         match self {
@@ -180,10 +180,10 @@ impl Subject {
         }
     }
 
-    fn lacks(&self) -> Option<SubjectError> {
+    fn lacks(&self) -> Option<DeviceError> {
         let (programs, package) = self.needs();
         let missing = programs.iter().find(|it| !process::is_installed(it))?;
-        Some(SubjectError::Lacks {
+        Some(DeviceError::Lacks {
             subject: self.to_string(),
             program: (*missing).to_owned(),
             package,
@@ -194,7 +194,7 @@ impl Subject {
 /// A device that runs; it ends with this value.
 #[derive(Debug)]
 pub struct Running {
-    subject: Subject,
+    subject: DeviceUnderTest,
     processes: Vec<Process>,
     /// The socket at which it takes controllers.
     control: Option<PathBuf>,
@@ -209,13 +209,13 @@ impl Running {
     /// # Errors
     ///
     /// If the machine lacks something that it needs, or it does not come up.
-    pub fn start(subject: &Subject, stage: &Stage) -> Result<Self, SubjectError> {
+    pub fn start(subject: &DeviceUnderTest, stage: &Stage) -> Result<Self, DeviceError> {
         if let Some(lacking) = subject.lacks() {
             return Err(lacking);
         }
         let failed = |said: String| {
             let subject = subject.to_string();
-            move |reason| SubjectError::Start {
+            move |reason| DeviceError::Start {
                 subject,
                 reason,
                 said,
@@ -237,11 +237,11 @@ impl Running {
 
     fn begin(&mut self, stage: &Stage) -> io::Result<()> {
         match self.subject.clone() {
-            Subject::Relay(plan) => self.relay(stage, plan),
-            Subject::Kept(keeping) => self.keep(stage, &keeping),
-            Subject::Bridge => bridge(stage),
-            Subject::Taktos { program, engine } => self.taktos(stage, &program, engine),
-            Subject::OpenVswitch(carried) => {
+            DeviceUnderTest::Relay(plan) => self.relay(stage, plan),
+            DeviceUnderTest::Kept(keeping) => self.keep(stage, &keeping),
+            DeviceUnderTest::Bridge => bridge(stage),
+            DeviceUnderTest::Taktos { program, engine } => self.taktos(stage, &program, engine),
+            DeviceUnderTest::OpenVswitch(carried) => {
                 let (processes, control) = open_vswitch::start(&open_vswitch::Post {
                     room: &stage.room,
                     ports: stage.ports(),
@@ -328,12 +328,12 @@ impl Running {
     /// # Errors
     ///
     /// If it does not answer.
-    pub fn agent(&mut self) -> Result<Option<Agent>, SubjectError> {
+    pub fn agent(&mut self) -> Result<Option<Agent>, DeviceError> {
         let Some(socket) = self.control.clone() else {
             return Ok(None);
         };
         let connected = Agent::connect(&socket, || self.has_ended());
-        connected.map(Some).map_err(|reason| SubjectError::Start {
+        connected.map(Some).map_err(|reason| DeviceError::Start {
             subject: self.subject.to_string(),
             reason,
             said: self.last_words(),

@@ -11,12 +11,12 @@
 
 use std::collections::BTreeMap;
 
-use calculus::admission::{MAX_DELAY, Request, Tree, Unpromised};
+use calculus::admission::{BestEffort, MAX_DELAY, Request, Tree};
 use calculus::min_plus::TokenBucket;
 use units::{BitRate, DataSize, Delay, Duration};
 use wire::openflow::DatapathId;
 
-use crate::config::{Config, PortParameters, SwitchParameters, UnpromisedTraffic};
+use crate::config::{BestEffortTraffic, Config, PortParameters, SwitchParameters};
 use crate::place::PortId;
 
 /// A probe as it occupies the wire, at most: 64 bytes and their overhead make 88.
@@ -32,9 +32,9 @@ const NO_DEADLINE: Delay = MAX_DELAY;
 #[derive(Clone, Debug)]
 pub struct WithoutPromise {
     probe_interval: Duration,
-    by_port: BTreeMap<PortId, Option<UnpromisedTraffic>>,
+    by_port: BTreeMap<PortId, Option<BestEffortTraffic>>,
     /// The extremes of what any host may send.
-    any: Option<UnpromisedTraffic>,
+    any: Option<BestEffortTraffic>,
 }
 
 impl WithoutPromise {
@@ -47,7 +47,7 @@ impl WithoutPromise {
         Self {
             probe_interval: config.timers.probe_interval,
             by_port: by_port.collect(),
-            any: any.reduce(|one, other| UnpromisedTraffic {
+            any: any.reduce(|one, other| BestEffortTraffic {
                 rate: one.rate.max(other.rate),
                 largest_frame: one.largest_frame.max(other.largest_frame),
                 smallest_frame: one.smallest_frame.min(other.smallest_frame),
@@ -57,25 +57,25 @@ impl WithoutPromise {
 
     /// Returns the work that arrives at a switch.
     #[must_use]
-    pub fn at(&self, datapath: DatapathId, switch: &SwitchParameters) -> Vec<Unpromised> {
+    pub fn at(&self, datapath: DatapathId, switch: &SwitchParameters) -> Vec<BestEffort> {
         let mut work = Vec::new();
         for (number, port) in &switch.ports {
             let host = self.by_port.get(&PortId::new(datapath, *number));
             let traffic = match host {
                 Some(traffic) => *traffic,
-                None => self.any.map(|any| UnpromisedTraffic {
+                None => self.any.map(|any| BestEffortTraffic {
                     rate: port.rate,
                     ..any
                 }),
             };
             if let Some(traffic) = traffic {
-                work.push(Unpromised {
+                work.push(BestEffort {
                     traffic: TokenBucket::new(traffic.rate, traffic.largest_frame),
                     smallest_frame: traffic.smallest_frame,
                 });
             }
             if host.is_none() {
-                work.extend(self.probe_rate().map(|rate| Unpromised {
+                work.extend(self.probe_rate().map(|rate| BestEffort {
                     traffic: TokenBucket::new(rate, PROBE_SIZE * PROBE_BURST),
                     smallest_frame: PROBE_SIZE,
                 }));

@@ -53,14 +53,14 @@ const PRECISION: u64 = 1_000;
 
 /// One quantity of a device and of its emulation.
 #[derive(Clone, Debug)]
-pub struct Likeness {
+pub struct Fidelity {
     /// What it is, with its setting.
     pub what: String,
     pub stated: Value,
     pub emulated: Value,
 }
 
-impl Likeness {
+impl Fidelity {
     /// Returns by which share of what is stated the emulation has more, less if it is
     /// negative, or nothing if one of the two is no number.
     #[must_use]
@@ -113,7 +113,7 @@ pub fn of_profile(
     profile: &Profile,
     effort: Effort,
     seed: u64,
-) -> Result<Vec<Likeness>, MethodError> {
+) -> Result<Vec<Fidelity>, MethodError> {
     let Some(emulation) = &profile.emulation else {
         return Ok(Vec::new());
     };
@@ -139,7 +139,7 @@ pub fn of_relay(
     effort: Effort,
     seed: u64,
     tester: &mut dyn Tester,
-) -> Result<Vec<Likeness>, MethodError> {
+) -> Result<Vec<Fidelity>, MethodError> {
     let Some(emulation) = &profile.emulation else {
         return Ok(Vec::new());
     };
@@ -159,7 +159,7 @@ pub fn of_relay_flows(
     effort: Effort,
     seed: u64,
     tester: &mut dyn Tester,
-) -> Result<Vec<Likeness>, MethodError> {
+) -> Result<Vec<Fidelity>, MethodError> {
     let Some(emulation) = &profile.emulation else {
         return Ok(Vec::new());
     };
@@ -174,7 +174,7 @@ pub fn of_relay_flows(
 /// # Errors
 ///
 /// If the method cannot be applied.
-pub fn of_zodiac_fx(effort: Effort, seed: u64) -> Result<Vec<Likeness>, MethodError> {
+pub fn of_zodiac_fx(effort: Effort, seed: u64) -> Result<Vec<Fidelity>, MethodError> {
     let frame = DataSize::from_bytes(306);
     let put_in = LokoSetting::worst_five_tuple(17, frame).processing_time();
     let model = SwitchModel::zodiac_fx(frame, put_in);
@@ -196,17 +196,17 @@ pub fn of_zodiac_fx(effort: Effort, seed: u64) -> Result<Vec<Likeness>, MethodEr
     let unknown = || Value::Unknown("it could not be measured".to_owned());
     let of = "17 five-tuples, 306 bytes";
     Ok(vec![
-        Likeness {
+        Fidelity {
             what: format!("rate R, {of}"),
             stated: Value::Rate(model.service.rate),
             emulated: rate.map_or_else(unknown, Value::Rate),
         },
-        Likeness {
+        Fidelity {
             what: format!("latency T, {of}"),
             stated: Value::Time(model.service.latency.round_up()),
             emulated: wait.map_or_else(unknown, Value::Time),
         },
-        Likeness {
+        Fidelity {
             what: format!("buffer in frames, {of}"),
             stated: Value::Count(model.buffer_frames),
             emulated: held.unwrap_or_else(unknown),
@@ -220,7 +220,7 @@ struct Again<'a> {
     emulation: &'a Emulation,
     effort: Effort,
     seed: u64,
-    found: Vec<Likeness>,
+    found: Vec<Fidelity>,
     /// The tester of a real relay; without one the device is in virtual time.
     relay: Option<&'a mut dyn Tester>,
 }
@@ -242,7 +242,7 @@ impl<'a> Again<'a> {
         }
     }
 
-    fn all(mut self) -> Result<Vec<Likeness>, MethodError> {
+    fn all(mut self) -> Result<Vec<Fidelity>, MethodError> {
         self.latency()?;
         self.occupancy()?;
         self.flow_setup()?;
@@ -280,7 +280,7 @@ impl<'a> Again<'a> {
             return;
         }
         let stated = spread.at(999_000).saturating_sub(spread.at(0)).round_up();
-        self.found.push(Likeness {
+        self.found.push(Fidelity {
             what: format!("{of}: 99.9 % less minimum"),
             stated: Value::Time(stated),
             emulated: emulated.cloned().unwrap_or_else(nothing),
@@ -315,7 +315,7 @@ impl<'a> Again<'a> {
                 Some(other) => other.clone(),
                 None => nothing(),
             };
-            self.found.push(Likeness {
+            self.found.push(Fidelity {
                 what: format!("throughput, time a frame of {bytes} bytes"),
                 stated: Value::Time(stated.round_up()),
                 emulated,
@@ -344,7 +344,7 @@ impl<'a> Again<'a> {
         let stated = loss.value as f64 / f64::from(MILLION);
         let options = [("interval", "1ms".to_owned())];
         let found = self.by("loss", (2, Taught::Beforehand), &options)?;
-        self.found.push(Likeness {
+        self.found.push(Fidelity {
             what: "loss".to_owned(),
             stated: Value::Share(stated),
             emulated: figure(&found, "loss ratio")
@@ -360,7 +360,7 @@ impl<'a> Again<'a> {
             let keys = Quantiles::KEYS.iter();
             let key = keys.clone().find(|(_, it)| it == per_million);
             let name = key.map_or_else(|| format!("{per_million} ppm"), |it| it.0.to_owned());
-            self.found.push(Likeness {
+            self.found.push(Fidelity {
                 what: format!("{of}: {name}"),
                 stated: Value::Time(Delay::round_up(*value)),
                 emulated: quantile(figure(found, quantity), *per_million),

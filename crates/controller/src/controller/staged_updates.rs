@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use units::{Duration, Instant};
 use wire::openflow::DatapathId;
 
-use crate::desired::{Content, Contest, Form, Order, Outcome, Spot, Standing, Subject};
+use crate::desired::{Content, Contest, EntryOwner, Form, Order, Outcome, RuleKey, Standing};
 use crate::flows::Way;
 use crate::northbound::FlowId;
 use crate::session::Slot;
@@ -28,7 +28,7 @@ use super::Controller;
 use super::links::Operation;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct MoveId(u64);
+pub(super) struct UpdateId(u64);
 
 /// What a subject still has to do in a move.
 #[derive(Debug, Default)]
@@ -37,7 +37,7 @@ pub(super) struct Part {
     /// The way that a flow takes when it is built.
     pub(super) to: Option<Way>,
     /// Entries that have to be confirmed before the next stage is sent.
-    relies_on: Vec<Spot>,
+    relies_on: Vec<RuleKey>,
     /// Whether entries that frames meet have been written over.
     is_switched: bool,
 }
@@ -45,7 +45,7 @@ pub(super) struct Part {
 impl Part {
     /// Returns a move that has not begun, and that relies on some entries which
     /// stay.
-    pub(super) fn new(stages: Stages, to: Option<Way>, relies_on: Vec<Spot>) -> Self {
+    pub(super) fn new(stages: Stages, to: Option<Way>, relies_on: Vec<RuleKey>) -> Self {
         Self {
             stages,
             to,
@@ -67,8 +67,8 @@ enum Phase {
 }
 
 #[derive(Debug)]
-struct Move {
-    parts: BTreeMap<Subject, Part>,
+struct StagedUpdate {
+    parts: BTreeMap<EntryOwner, Part>,
     phase: Phase,
     /// The switches that have to confirm what was sent last.
     asked: BTreeSet<DatapathId>,
@@ -78,15 +78,15 @@ struct Move {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Moves {
+pub(super) struct StagedUpdates {
     next: u64,
-    all: BTreeMap<MoveId, Move>,
-    of: BTreeMap<Subject, MoveId>,
+    all: BTreeMap<UpdateId, StagedUpdate>,
+    of: BTreeMap<EntryOwner, UpdateId>,
     /// When old ways are empty.
-    lingering: BTreeSet<(Instant, MoveId)>,
+    lingering: BTreeSet<(Instant, UpdateId)>,
 }
 
-impl Moves {
+impl StagedUpdates {
     pub(super) fn is_empty(&self) -> bool {
         self.of.is_empty()
     }
@@ -98,27 +98,27 @@ impl Moves {
 
     /// Returns the way that a flow is about to take.
     pub(super) fn way_to(&self, flow: FlowId) -> Option<&Way> {
-        let subject = Subject::Flow(flow);
+        let subject = EntryOwner::Flow(flow);
         let moving = self.all.get(self.of.get(&subject)?)?;
         moving.parts.get(&subject)?.to.as_ref()
     }
 
     /// Returns whether entries that a subject's frames meet have been written
     /// over.
-    pub(super) fn is_switched(&self, subject: Subject) -> bool {
+    pub(super) fn is_switched(&self, subject: EntryOwner) -> bool {
         let moving = self.of.get(&subject).and_then(|id| self.all.get(id));
         let part = moving.and_then(|moving| moving.parts.get(&subject));
         part.is_some_and(|part| part.is_switched)
     }
 
     /// Returns whether changes of a subject were sent and others follow them.
-    fn is_under_way(&self, subject: Subject) -> bool {
+    fn is_under_way(&self, subject: EntryOwner) -> bool {
         let moving = self.of.get(&subject).and_then(|id| self.all.get(id));
         moving.is_some_and(|moving| moving.phase != Phase::Linger)
     }
 
     /// Takes a subject out of its move.
-    pub(super) fn take(&mut self, subject: Subject) -> Option<Part> {
+    pub(super) fn take(&mut self, subject: EntryOwner) -> Option<Part> {
         let id = self.of.remove(&subject)?;
         let moving = self.all.get_mut(&id)?;
         let part = moving.parts.remove(&subject);
@@ -128,11 +128,11 @@ impl Moves {
         part
     }
 
-    fn insert(&mut self, parts: BTreeMap<Subject, Part>, phase: Phase) -> MoveId {
-        let id = MoveId(self.next);
+    fn insert(&mut self, parts: BTreeMap<EntryOwner, Part>, phase: Phase) -> UpdateId {
+        let id = UpdateId(self.next);
         self.next += 1;
         self.of.extend(parts.keys().map(|subject| (*subject, id)));
-        let moving = Move {
+        let moving = StagedUpdate {
             parts,
             phase,
             asked: BTreeSet::new(),
@@ -143,7 +143,7 @@ impl Moves {
         id
     }
 
-    fn remove(&mut self, id: MoveId) -> Option<Move> {
+    fn remove(&mut self, id: UpdateId) -> Option<StagedUpdate> {
         let moving = self.all.remove(&id)?;
         for subject in moving.parts.keys() {
             self.of.remove(subject);
@@ -161,7 +161,7 @@ pub(super) struct Reached {
     switches: BTreeSet<DatapathId>,
     /// Those of them that are not connected.
     away: BTreeSet<DatapathId>,
-    spots: Vec<Spot>,
+    spots: Vec<RuleKey>,
 }
 
 /// Where something was sent at once, and not asked about yet.
@@ -169,7 +169,7 @@ pub(super) struct Reached {
 pub(super) struct Unasked {
     slots: BTreeSet<Slot>,
     /// Those for whom nobody has to be asked.
-    idle: Vec<Subject>,
+    idle: Vec<EntryOwner>,
 }
 
 impl Unasked {
@@ -186,8 +186,8 @@ impl Unasked {
 impl Controller {
     /// Returns those entries of a subject that are to stay and that its switches
     /// have not confirmed.
-    pub(super) fn unconfirmed(&self, subject: Subject, wanted: &Content) -> Vec<Spot> {
-        let is_unconfirmed = |spot: &Spot| {
+    pub(super) fn unconfirmed(&self, subject: EntryOwner, wanted: &Content) -> Vec<RuleKey> {
+        let is_unconfirmed = |spot: &RuleKey| {
             let rule = self.desired.get(spot.0, spot.1);
             let own = rule.filter(|rule| rule.subject == subject);
             own.is_some_and(|rule| rule.standing != Standing::Confirmed)
@@ -195,7 +195,7 @@ impl Controller {
         wanted.keys().copied().filter(is_unconfirmed).collect()
     }
 
-    pub(super) fn begin_move(&mut self, parts: BTreeMap<Subject, Part>) {
+    pub(super) fn begin_move(&mut self, parts: BTreeMap<EntryOwner, Part>) {
         if !parts.is_empty() {
             let id = self.moves.insert(parts, Phase::Build);
             self.advance_move(id);
@@ -203,7 +203,7 @@ impl Controller {
     }
 
     /// Sends the next stages of a move whose last ones are confirmed.
-    fn advance_move(&mut self, id: MoveId) {
+    fn advance_move(&mut self, id: UpdateId) {
         while let Some(moving) = self.moves.all.get(&id) {
             let phase = moving.phase;
             if moving.is_unconfirmed || !moving.away.is_empty() || phase == Phase::Linger {
@@ -230,14 +230,14 @@ impl Controller {
             }
             if !reached.slots.is_empty() {
                 moving.is_unconfirmed = true;
-                self.await_all(Operation::Move(id), reached.slots);
+                self.await_all(Operation::StagedUpdate(id), reached.slots);
                 return;
             }
         }
     }
 
     /// Sends the next stage of each part of a move. Returns nothing if none is left.
-    fn send_next_stages(&mut self, id: MoveId, phase: Phase) -> Option<Reached> {
+    fn send_next_stages(&mut self, id: UpdateId, phase: Phase) -> Option<Reached> {
         let mut all = Reached::default();
         let moving = self.moves.all.get_mut(&id)?;
         let mut due = Vec::new();
@@ -274,7 +274,7 @@ impl Controller {
     }
 
     /// Makes changes what the switches should have, and sends them.
-    pub(super) fn send_stage(&mut self, subject: Subject, stage: Stage, reached: &mut Reached) {
+    pub(super) fn send_stage(&mut self, subject: EntryOwner, stage: Stage, reached: &mut Reached) {
         for (spot, change) in stage {
             let (order, contest) = match change {
                 Change::Put(form) => self.desired.put(subject, spot, form),
@@ -305,7 +305,7 @@ impl Controller {
     }
 
     /// Goes on with a move when all its switches have confirmed what they were sent.
-    pub(super) fn move_confirmed(&mut self, id: MoveId) {
+    pub(super) fn move_confirmed(&mut self, id: UpdateId) {
         if let Some(moving) = self.moves.all.get_mut(&id) {
             moving.is_unconfirmed = false;
             self.advance_move(id);
@@ -338,7 +338,7 @@ impl Controller {
 
     /// Tells a subject what became of its entries, unless its move does when it comes to
     /// an end.
-    pub(super) fn entries_answered(&mut self, subject: Subject) {
+    pub(super) fn entries_answered(&mut self, subject: EntryOwner) {
         if !self.moves.is_under_way(subject) {
             self.settle(subject);
         }
@@ -347,20 +347,20 @@ impl Controller {
 
     /// Notes that a switch has an entry, unless it has refused it. One that is
     /// gone, or has come back and was not compared yet, may have lost it.
-    pub(super) fn confirm_entry(&mut self, spot: Spot) {
+    pub(super) fn confirm_entry(&mut self, spot: RuleKey) {
         if self.desired.confirm(spot) {
             self.refusals.made_good(spot);
         }
     }
 
     /// Tells that the new ways of a move stand, and lets the old ones run empty.
-    fn built(&mut self, id: MoveId) {
+    fn built(&mut self, id: UpdateId) {
         let Some(mut moving) = self.moves.remove(id) else {
             return;
         };
         let mut flows = Vec::new();
         for (subject, part) in &mut moving.parts {
-            if let Subject::Flow(flow) = *subject {
+            if let EntryOwner::Flow(flow) = *subject {
                 if let Some(way) = part.to.take() {
                     self.change_way(flow, way);
                     self.has_moved(flow);
@@ -404,7 +404,7 @@ impl Controller {
 
     /// Sends all that is left of a subject's move at once: what follows relies on
     /// its entries being what they should be.
-    pub(super) fn hasten(&mut self, subject: Subject) {
+    pub(super) fn hasten(&mut self, subject: EntryOwner) {
         let Some(part) = self.moves.take(subject) else {
             return;
         };
@@ -412,7 +412,7 @@ impl Controller {
         for stage in part.stages.build.into_iter().chain(part.stages.clear) {
             self.send_stage(subject, stage, &mut reached);
         }
-        if let (Subject::Flow(flow), Some(way)) = (subject, part.to) {
+        if let (EntryOwner::Flow(flow), Some(way)) = (subject, part.to) {
             self.change_way(flow, way);
             self.has_moved(flow);
         }
@@ -421,8 +421,8 @@ impl Controller {
 
     /// Replaces the entries of a subject at once, for where frames are lost
     /// anyway or none flow.
-    pub(super) fn set_content_at_once(&mut self, subject: Subject, wanted: &Content) {
-        if let Subject::Flow(flow) = subject {
+    pub(super) fn set_content_at_once(&mut self, subject: EntryOwner, wanted: &Content) {
+        if let EntryOwner::Flow(flow) = subject {
             self.record(flow);
         }
         self.moves.take(subject);
@@ -435,16 +435,16 @@ impl Controller {
             return;
         }
         let source = match subject {
-            Subject::Flow(flow) => self.flows.get(flow).map(|flow| flow.admission.source),
-            Subject::Service
-            | Subject::KnownHost(_)
-            | Subject::Intent(_)
-            | Subject::Application(_)
-            | Subject::Gathering(_)
-            | Subject::Modes
-            | Subject::Levels(_)
-            | Subject::Guard(_)
-            | Subject::Route(_) => None,
+            EntryOwner::Flow(flow) => self.flows.get(flow).map(|flow| flow.admission.source),
+            EntryOwner::Service
+            | EntryOwner::KnownHost(_)
+            | EntryOwner::Intent(_)
+            | EntryOwner::Application(_)
+            | EntryOwner::Gathering(_)
+            | EntryOwner::Modes
+            | EntryOwner::Levels(_)
+            | EntryOwner::Guard(_)
+            | EntryOwner::Route(_) => None,
         };
         let stages = Stages::plan(&present, wanted, source, &|port| self.far_end(port));
         let mut reached = Reached::default();
@@ -455,8 +455,8 @@ impl Controller {
     }
 
     /// Takes all entries of a subject away at once.
-    fn take_all(&mut self, subject: Subject) {
-        let spots: Vec<Spot> = self.desired.of_subject(subject).collect();
+    fn take_all(&mut self, subject: EntryOwner) {
+        let spots: Vec<RuleKey> = self.desired.of_subject(subject).collect();
         let takes = spots.into_iter().map(|spot| (spot, Change::Take));
         let mut reached = Reached::default();
         self.send_stage(subject, takes.collect(), &mut reached);
@@ -468,12 +468,12 @@ impl Controller {
         if let Some(flow) = self.flows.get(id) {
             let class = flow.admission.requirement.class;
             let entries = flow.rule.forms(&flow.admission.ways.base, class).collect();
-            self.give(Subject::Flow(id), entries);
+            self.give(EntryOwner::Flow(id), entries);
         }
     }
 
     /// Gives entries to a subject that has none.
-    pub(super) fn give(&mut self, subject: Subject, entries: Vec<(Spot, Form)>) {
+    pub(super) fn give(&mut self, subject: EntryOwner, entries: Vec<(RuleKey, Form)>) {
         if !self.desired.has_room(0, entries.len()) {
             self.rules_settled(subject, Outcome::TooMany);
             return;
@@ -499,7 +499,7 @@ impl Controller {
 
     /// Has the switches that changes have reached be asked to confirm them, with all
     /// else that is sent until the driver takes what is to be sent.
-    pub(super) fn ask_later(&mut self, subject: Subject, reached: &Reached) {
+    pub(super) fn ask_later(&mut self, subject: EntryOwner, reached: &Reached) {
         if reached.slots.is_empty() {
             self.unasked.idle.push(subject);
         }
@@ -536,7 +536,7 @@ impl Controller {
     /// Lets those subjects of a move wait that rely on an entry which its switch
     /// has refused or not confirmed; the others go on. Returns whether there are
     /// others.
-    fn hold_up_unconfirmed(&mut self, id: MoveId) -> bool {
+    fn hold_up_unconfirmed(&mut self, id: UpdateId) -> bool {
         let Some(moving) = self.moves.all.get_mut(&id) else {
             return false;
         };
@@ -588,7 +588,7 @@ impl Controller {
 
     /// Goes on with the move of a subject whose refused entries a switch has
     /// taken.
-    pub(super) fn resume_subject(&mut self, subject: Subject) {
+    pub(super) fn resume_subject(&mut self, subject: EntryOwner) {
         if let Some(id) = self.moves.of.get(&subject).copied() {
             self.advance_move(id);
         }

@@ -21,11 +21,11 @@ use wire::openflow::taktos::{
 };
 use wire::openflow::{Element, Sequence};
 
-use super::agreement::{Heard, Refusal, Step};
 use super::flow_monitor::{Demand, Packet as MessagePacket};
 use super::keeper::{FarEnd, ModeKeeper};
+use super::mode_consensus::{Heard, Refusal, Step};
 use super::monitor_table::{Shown, demanded};
-use crate::egress::{Egress, Fate};
+use crate::egress::{Egress, FrameOutcome};
 use crate::headers::{ETHER_TYPE, Headers, PROTO_UDP, u16_at};
 use crate::packet::Packet;
 use crate::port::PortIndex;
@@ -101,7 +101,7 @@ impl Egress {
 
     /// Takes a frame for a signal of a neighbour.
     #[cold]
-    pub(crate) fn arrange(&mut self, now: Instant, packet: &mut Packet) -> Fate {
+    pub(crate) fn arrange(&mut self, now: Instant, packet: &mut Packet) -> FrameOutcome {
         packet.refresh_headers(&self.pool);
         match self.read_signal(packet) {
             Ok((port, signal)) => self.hear(now, port, &signal),
@@ -118,7 +118,7 @@ impl Egress {
                 self.modes.tell(now, kind, MonitorId::NONE, port);
             }
         }
-        Fate::Ends
+        FrameOutcome::Ends
     }
 
     /// Returns what a frame says and by which trunk it came.
