@@ -239,7 +239,7 @@ mod tests {
             texts,
             [
                 "error: Cargo.toml:3: `controller` may not depend on `switch`: of our crates only \
-              units, wire, calculus"
+              units, wire, api, calculus"
             ]
         );
     }
