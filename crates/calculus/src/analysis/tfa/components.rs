@@ -54,7 +54,7 @@ impl Components {
     }
 }
 
-/// For each queue those that depend on it.
+/// For each queue those that depend on it, but for those that do so only by way of others.
 fn edges(layout: &Layout) -> Vec<Vec<u32>> {
     let mut behind = vec![Vec::new(); layout.queues.len()];
     for station in &layout.stations {
@@ -64,15 +64,11 @@ fn edges(layout: &Layout) -> Vec<Vec<u32>> {
     }
     for group in layout.groups.iter().filter(|group| group.from != NOWHERE) {
         let to = &layout.queues[group.queue as usize];
-        let before = layout.stations[group.from as usize].queues.iter();
-        let after = layout.stations[to.station as usize].queues.iter();
-        for &from in before {
+        for &from in &layout.stations[group.from as usize].queues {
             // Between classes a flow does not change; all others may mix.
             let class = layout.queues[from as usize].class;
             if class.is_none() || to.class.is_none() || class == to.class {
-                let later = after.clone();
-                let later = later.filter(|&&queue| layout.queues[queue as usize].class >= to.class);
-                behind[from as usize].extend(later);
+                behind[from as usize].push(group.queue);
             }
         }
     }

@@ -59,6 +59,10 @@ struct Segment {
 pub(super) fn solve(state: &mut State, precision: Precision) {
     let components = Components::of(&state.layout);
     let (segments, ends) = segments(&state.layout, &components);
+    let each_alone = components.queues.iter().all(|queues| queues.len() == 1);
+    if each_alone {
+        state.keep_settled();
+    }
     let mut search = Search {
         spreads: vec![0; state.layout.courses.len()],
         state,
@@ -70,11 +74,11 @@ pub(super) fn solve(state: &mut State, precision: Precision) {
         search.settle(queues, &segments[begin..end]);
         begin = end;
     }
-    let each_alone = components.queues.iter().all(|queues| queues.len() == 1);
     if each_alone && precision == Precision::Fine {
         // Each delay is what follows from those before it, and so are all sums.
         return;
     }
+    state.forget_settled();
     if precision == Precision::Coarse {
         for queue in 0..number(state.delays.len()) {
             state.set_delay(queue, with_headroom(state.delays[queue as usize]));
@@ -198,6 +202,7 @@ impl Search<'_> {
             [only] => {
                 let delays = self.sweep(queues, segments);
                 self.state.set_delay(*only, delays[0]);
+                self.state.settle(*only);
             }
             _ => self.settle_together(queues, segments),
         }

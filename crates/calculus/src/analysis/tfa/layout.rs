@@ -32,6 +32,7 @@ pub(super) struct Queue {
     pub(super) groups: Vec<u32>,
     /// How many flows of several buckets there are.
     pub(super) curved: u32,
+    pub(super) largest_packet: Data,
 }
 
 /// What comes to a queue over one link.
@@ -129,24 +130,25 @@ impl Layout {
     /// Puts all flows into groups, server by server: what is looked at for one is
     /// near at hand for the next flow.
     fn fill(&mut self, network: &Network) {
-        // By the server before, the newest group from it; and by group the one
-        // before that, of another class.
-        let mut newest: Vec<Option<u32>> = vec![None; self.stations.len() + 1];
-        let mut older: Vec<Option<u32>> = Vec::new();
+        // By class and the server before, the newest group of the class from it.
+        let mut newest: Vec<Vec<u32>> = vec![Vec::new(); 1 << u8::BITS];
         for station in 0..number(self.stations.len()) {
             let first = number(self.groups.len());
             for crossing in network.crossings(ServerId(station)) {
                 let (flow, hop) = (crossing.flow, crossing.hop);
                 let before = hop.checked_sub(1).map(|at| network.path(flow)[at as usize]);
-                let queue = self.queue(station, network.priority(flow));
+                let priority = network.priority(flow);
+                let queue = self.queue(station, priority);
+                let newest = &mut newest[match self.queues[queue as usize].class {
+                    Some(class) => usize::from(class),
+                    None => 0,
+                }];
+                newest.resize(self.stations.len() + 1, NOWHERE);
                 let newest = &mut newest[before.map_or(0, |from| from.index() + 1)];
-                let here = newest.filter(|group| *group >= first);
-                let known = std::iter::successors(here, |at| older[*at as usize]);
-                let known = { known }.find(|at| self.groups[*at as usize].queue == queue);
+                let known = Some(*newest).filter(|group| (first..NOWHERE).contains(group));
                 let group = known.unwrap_or_else(|| {
-                    older.push(here);
                     let group = self.open_group((before.map_or(NOWHERE, |from| from.0), queue));
-                    *newest = Some(group);
+                    *newest = group;
                     group
                 });
                 let course = self.courses[flow.index()];
@@ -234,6 +236,11 @@ impl Layout {
             });
             let packets = inside.map(|(flow, _)| self.contracts[*flow as usize].packet);
             group.largest_packet = packets.max().unwrap_or_default();
+            let groups = self.queues[group.queue as usize].groups.iter();
+            let packets = groups.map(|group| self.groups[*group as usize].largest_packet);
+            let largest = packets.max().unwrap_or_default();
+            let queue = self.groups[at as usize].queue;
+            self.queues[queue as usize].largest_packet = largest;
         }
     }
 
@@ -269,6 +276,7 @@ impl Layout {
             class,
             groups: Vec::new(),
             curved: 0,
+            largest_packet: Data::ZERO,
         });
         let queues = &mut self.stations[station as usize].queues;
         let place = queues.partition_point(|&other| self.queues[other as usize].class < class);
@@ -303,12 +311,14 @@ impl Layout {
     fn join(&mut self, id: u32, (flow, hop): (u32, u32)) {
         let (course, contract) = (&self.courses[flow as usize], &self.contracts[flow as usize]);
         let group = &mut self.groups[id as usize];
+        let queue = &mut self.queues[group.queue as usize];
         group.largest_packet = group.largest_packet.max(contract.packet);
+        queue.largest_packet = queue.largest_packet.max(contract.packet);
         if contract.curve.is_some() {
             let groups = self.curved.len().max(id as usize + 1);
             self.curved.resize_with(groups, Vec::new);
             self.curved[id as usize].push((flow, hop));
-            self.queues[group.queue as usize].curved += 1;
+            queue.curved += 1;
         } else {
             group.rate += u128::from(course.rate);
             group.burst += u128::from(contract.burst.as_ubits());

@@ -2,7 +2,7 @@
 
 use units::fine::{Data, Rate, Time};
 
-use super::layout::{Course, Group, Layout};
+use super::layout::{Course, Group, Layout, NOWHERE};
 use crate::analysis::network::Multiplexing;
 use crate::min_plus::piecewise::{
     Concave, Sum, TokenBucket, backlog, busy_period, delay, left_over,
@@ -27,6 +27,26 @@ pub(super) struct State {
     spreads: Vec<u64>,
     /// By queue, what arrived there when its delay was last computed from a curve.
     arrived: Vec<Option<Concave>>,
+    /// By station, what comes there to the queues that are settled, where that is kept.
+    settled: Vec<Settled>,
+}
+
+/// What comes to the settled queues of a station.
+#[derive(Clone, Debug, Default)]
+struct Settled {
+    /// In the order of where they come from.
+    links: Vec<Link>,
+    /// Whether a flow of several buckets is among it, which is not in the sums.
+    is_curved: bool,
+}
+
+/// What comes over one link, or all of it if links do not count.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    from: u32,
+    /// `None` if nothing bounds it but the link.
+    flows: Option<TokenBucket>,
+    line: Option<TokenBucket>,
 }
 
 /// What a walk along a flow reads and writes of a group, side by side in memory.
@@ -52,6 +72,7 @@ impl State {
             sums: Vec::new(),
             spreads: Vec::new(),
             arrived: Vec::new(),
+            settled: Vec::new(),
             layout,
         };
         state.grow();
@@ -62,6 +83,56 @@ impl State {
     /// all flows to the next.
     pub(super) fn keep_spreads(&mut self) {
         self.spreads = vec![0; self.layout.hops.len()];
+    }
+
+    /// Keeps what comes to queues that are [settled](Self::settle), as long as no delay
+    /// before them changes.
+    pub(super) fn keep_settled(&mut self) {
+        self.settled = vec![Settled::default(); self.layout.stations.len()];
+    }
+
+    /// Keeps nothing of them any more.
+    pub(super) fn forget_settled(&mut self) {
+        self.settled.clear();
+    }
+
+    /// Notes that nothing changes any more of what comes to a queue, of a station whose
+    /// more urgent queues are settled.
+    pub(super) fn settle(&mut self, queue: u32) {
+        let of = &self.layout.queues[queue as usize];
+        let station = of.station as usize;
+        if self.settled.is_empty() || self.layout.stations[station].queues.len() == 1 {
+            return;
+        }
+        let mut settled = std::mem::take(&mut self.settled[station]);
+        settled.is_curved |= of.curved > 0;
+        for &group in &of.groups {
+            let from = match self.layout.line_shaping {
+                true => self.group(group).from,
+                false => NOWHERE,
+            };
+            let (flows, line) = (self.bucket(group), self.line(&[group]));
+            match settled.links.binary_search_by_key(&from, |link| link.from) {
+                Ok(at) => settled.links[at].join(flows, line),
+                Err(at) => settled.links.insert(at, Link { from, flows, line }),
+            }
+        }
+        self.settled[station] = settled;
+    }
+
+    /// Returns what comes to the settled queues of a station that has several; nothing if
+    /// it is not known, or is too large.
+    fn settled_arrivals(&self, station: u32, sum: &mut Sum) -> Option<Concave> {
+        let settled = self.settled.get(station as usize)?;
+        let is_known = self.layout.stations[station as usize].queues.len() > 1;
+        if settled.is_curved || !is_known {
+            return None;
+        }
+        sum.clear();
+        for link in &settled.links {
+            add_least(link.flows, link.line, sum)?;
+        }
+        sum.curve()
     }
 
     /// Makes room for queues and groups that the layout has got.
@@ -196,7 +267,8 @@ impl State {
             Multiplexing::Fifo => delay(own, &station.service),
             Multiplexing::StrictPriority => {
                 let place = station.queues.iter().position(|&other| other == queue)?;
-                let above = self.arrivals(&station.queues[..place], sum)?;
+                let settled = self.settled_arrivals(of.station, sum);
+                let above = settled.or_else(|| self.arrivals(&station.queues[..place], sum))?;
                 let below = self.largest_packet(&station.queues[place + 1..]);
                 let left = left_over(&station.service, &above.by_whole_packets(below)?);
                 delay(own, &left)
@@ -207,15 +279,19 @@ impl State {
     }
 
     /// Returns the most data at a station at one time, rounded up.
-    pub(super) fn backlog(&self, station: u32, sum: &mut Sum) -> Option<Data> {
-        let station = &self.layout.stations[station as usize];
+    pub(super) fn backlog(&self, at: u32, sum: &mut Sum) -> Option<Data> {
+        let station = &self.layout.stations[at as usize];
         let known = match station.queues[..] {
             [only] => self.arrived[only as usize].as_ref(),
             _ => None,
         };
         let inside = match known {
             Some(arrivals) => backlog(arrivals, &station.service)?,
-            None => backlog(&self.arrivals(&station.queues, sum)?, &station.service)?,
+            None => {
+                let settled = self.settled_arrivals(at, sum);
+                let all = settled.or_else(|| self.arrivals(&station.queues, sum))?;
+                backlog(&all, &station.service)?
+            }
         };
         match self.layout.packetizer {
             true => inside.checked_add(self.largest_packet(&station.queues)),
@@ -267,10 +343,7 @@ impl State {
     fn add_straight(&self, groups: &[u32], sum: &mut Sum) -> Option<()> {
         let each = groups.iter().map(|group| self.bucket(*group));
         let bucket = each.reduce(|all, one| all?.checked_add(one?)).flatten();
-        match (bucket, self.line(groups)) {
-            (Some(bucket), Some(line)) => sum.add_minimum(bucket, line),
-            (bucket, line) => sum.add_bucket(bucket.or(line)?),
-        }
+        add_least(bucket, self.line(groups), sum)
     }
 
     /// What comes over one link, of which some groups are all.
@@ -327,13 +400,41 @@ impl State {
     }
 
     fn largest_packet(&self, queues: &[u32]) -> Data {
-        let of = |queue: &u32| self.layout.queues[*queue as usize].groups.iter().copied();
-        let groups = queues.iter().flat_map(of);
-        let packets = groups.map(|group| self.group(group).largest_packet);
+        let queues = queues
+            .iter()
+            .map(|queue| &self.layout.queues[*queue as usize]);
+        let packets = queues.map(|queue| queue.largest_packet);
         packets.max().unwrap_or_default()
     }
 
     fn group(&self, group: u32) -> &Group {
         &self.layout.groups[group as usize]
+    }
+}
+
+impl Link {
+    /// Adds what else comes over it.
+    fn join(&mut self, flows: Option<TokenBucket>, line: Option<TokenBucket>) {
+        self.flows = self
+            .flows
+            .zip(flows)
+            .and_then(|(one, other)| one.checked_add(other));
+        // The link is the same; the largest packet may be another one.
+        self.line = self
+            .line
+            .zip(line)
+            .map(|(one, other)| match one.burst < other.burst {
+                true => other,
+                false => one,
+            });
+    }
+}
+
+/// Adds the minimum of what flows bring and of what their link carries, as far as either
+/// is bounded.
+fn add_least(flows: Option<TokenBucket>, line: Option<TokenBucket>, sum: &mut Sum) -> Option<()> {
+    match (flows, line) {
+        (Some(flows), Some(line)) => sum.add_minimum(flows, line),
+        (flows, line) => sum.add_bucket(flows.or(line)?),
     }
 }
