@@ -26,7 +26,7 @@ use super::memory::Memory;
 use super::requests::is_admitted;
 
 /// How many flows are judged at once.
-const JUDGED_AT_ONCE: usize = 1_024;
+const JUDGED_AT_ONCE: usize = 64;
 /// How long judging rests, for each flow: some ten times as long as it takes.
 const REST_A_FLOW: Duration = Duration::from_us(10);
 /// How long it rests at least.
@@ -89,8 +89,12 @@ impl Controller {
     }
 
     /// Judges a slice of the flows, if something has changed, and tells of those whose
-    /// promise stands otherwise than before.
+    /// promise stands otherwise than before. Nobody waits for that whose request is being
+    /// decided.
     pub(super) fn judge_some(&mut self) {
+        if self.desk.is_deciding() {
+            return;
+        }
         let settled = self.judging.undisputed.take_if(|over| *over <= self.now);
         self.judging.is_stale |= settled.is_some();
         if self.judging.after.is_none() {

@@ -28,7 +28,7 @@ use crate::view::Host;
 use super::Controller;
 
 /// How many requirements are decided at once.
-const DECIDED_AT_ONCE: usize = 16;
+const DECIDED_AT_ONCE: usize = 8;
 
 /// Requests that wait for the store.
 #[derive(Debug, Default)]
