@@ -99,7 +99,7 @@ fn cut(switches: u32) {
     let manifest = Manifest {
         name: "other".into(),
         kind: ApplicationKind::External,
-        permissions: BTreeSet::from([Permission::WriteRules]),
+        permissions: BTreeSet::from([Permission::WriteIntents]),
         priority: 1,
     };
     network.ask(Request::Load(manifest));
