@@ -38,16 +38,16 @@ impl Controller {
     pub(super) fn load(&mut self, id: RequestId, manifest: Manifest) {
         let is_waiting = |(_, other): &(RequestId, Manifest)| other.name == manifest.name;
         if self.loading.loads.values().any(is_waiting) {
-            self.outbox.reply(id, Reply::Busy);
+            self.ctx.outbox.reply(id, Reply::Busy);
             return;
         }
-        if let Err(error) = self.applications.check(&manifest) {
+        if let Err(error) = self.owners.applications.check(&manifest) {
             let reply = Reply::ApplicationRefused(error.to_string());
-            self.outbox.reply(id, reply);
+            self.ctx.outbox.reply(id, reply);
             return;
         }
-        let application = self.applications.next_id();
-        self.outbox.store(StoreWrite {
+        let application = self.owners.applications.next_id();
+        self.ctx.outbox.store(StoreWrite {
             key: Key::Application(application),
             value: Some(to_bytes(&manifest)),
         });
@@ -55,8 +55,8 @@ impl Controller {
     }
 
     pub(super) fn unload(&mut self, id: RequestId, name: String) {
-        let Some(application) = self.applications.by_name(&name) else {
-            self.outbox.reply(id, Reply::UnknownApplication(name));
+        let Some(application) = self.owners.applications.by_name(&name) else {
+            self.ctx.outbox.reply(id, Reply::UnknownApplication(name));
             return;
         };
         if !Applications::is_later(application) {
@@ -65,7 +65,7 @@ impl Controller {
         }
         let waiting = self.loading.unloads.entry(application).or_default();
         waiting.push(id);
-        self.outbox.store(StoreWrite {
+        self.ctx.outbox.store(StoreWrite {
             key: Key::Application(application),
             value: None,
         });
@@ -74,7 +74,7 @@ impl Controller {
     /// Has the store keep that an application of the configuration is not wanted.
     fn unload_configured(&mut self, id: RequestId, name: String) {
         if self.loading.leaving.len() >= MAX_WAITING {
-            self.outbox.reply(id, Reply::Busy);
+            self.ctx.outbox.reply(id, Reply::Busy);
             return;
         }
         self.loading.leaving.push_back((id, name));
@@ -86,7 +86,7 @@ impl Controller {
             .cloned()
             .chain(leaving)
             .collect();
-        self.outbox.store(StoreWrite {
+        self.ctx.outbox.store(StoreWrite {
             key: Key::Unloaded,
             value: Some(names_to_bytes(&names)),
         });
@@ -97,38 +97,38 @@ impl Controller {
     pub(super) fn unloading_kept(&mut self, record: &[u8]) {
         let names = names_from_bytes(record).unwrap_or_default();
         for name in &names {
-            let application = self.applications.by_name(name);
+            let application = self.owners.applications.by_name(name);
             if let Some(application) = application.filter(|it| !Applications::is_later(*it)) {
                 self.drop_application(application);
             }
         }
         self.loading.unloaded = names;
         if let Some((id, _)) = self.loading.leaving.pop_front() {
-            self.outbox.reply(id, Reply::Unloaded);
+            self.ctx.outbox.reply(id, Reply::Unloaded);
         }
     }
 
     pub(super) fn unloading_rejected(&mut self) {
         if let Some((id, _)) = self.loading.leaving.pop_front() {
-            self.outbox.reply(id, Reply::NotStored);
+            self.ctx.outbox.reply(id, Reply::NotStored);
         }
     }
 
     /// Lets an application begin anew.
     pub(super) fn reload(&mut self, id: RequestId, name: String) {
-        let application = self.applications.by_name(&name);
+        let application = self.owners.applications.by_name(&name);
         let known = application.and_then(|application| {
-            let loaded = self.applications.get(application)?;
+            let loaded = self.owners.applications.get(application)?;
             Some((application, loaded.manifest.kind))
         });
         let Some((application, kind)) = known else {
-            self.outbox.reply(id, Reply::UnknownApplication(name));
+            self.ctx.outbox.reply(id, Reply::UnknownApplication(name));
             return;
         };
-        self.applications.absolve(application);
+        self.owners.applications.absolve(application);
         match kind {
             ApplicationKind::ReactiveForwarding => {
-                if let Some(forwarding) = &mut self.forwarding {
+                if let Some(forwarding) = &mut self.owners.forwarding {
                     forwarding.begin_anew();
                 }
             }
@@ -136,11 +136,11 @@ impl Controller {
             ApplicationKind::ProactiveRoutes => self.proactive_routes_change(),
             ApplicationKind::External => {}
         }
-        self.outbox.reply(id, Reply::Reloaded);
+        self.ctx.outbox.reply(id, Reply::Reloaded);
     }
 
     pub(super) fn application_summaries(&self) -> Vec<ApplicationSummary> {
-        let all = self.applications.iter();
+        let all = self.owners.applications.iter();
         let summary = |(id, loaded): (ApplicationId, &crate::applications::Loaded)| {
             let subject = EntryOwner::Application(id);
             ApplicationSummary {
@@ -151,7 +151,7 @@ impl Controller {
                     ApplicationKind::ProactiveRoutes => self.count_route_rules(),
                     ApplicationKind::ReactiveForwarding
                     | ApplicationKind::Deterministic
-                    | ApplicationKind::External => self.desired.of_subject(subject).count(),
+                    | ApplicationKind::External => self.tables.desired.of_subject(subject).count(),
                 },
                 denied: loaded.denied,
             }
@@ -162,12 +162,12 @@ impl Controller {
     /// Loads what the store has kept, whoever asked for it.
     pub(super) fn application_kept(&mut self, application: ApplicationId, record: &[u8]) {
         let waiting = self.loading.loads.remove(&application);
-        if self.applications.get(application).is_some() {
+        if self.owners.applications.get(application).is_some() {
             return;
         }
         let result = match from_bytes(record) {
             Some(manifest) => {
-                let checked = self.applications.check(&manifest);
+                let checked = self.owners.applications.check(&manifest);
                 checked.map(|()| manifest).map_err(|it| it.to_string())
             }
             None => Err("its manifest cannot be read".to_owned()),
@@ -175,20 +175,20 @@ impl Controller {
         match result {
             Ok(manifest) => {
                 let name = manifest.name.clone();
-                self.applications.insert(application, manifest);
+                self.owners.applications.insert(application, manifest);
                 self.follow_applications();
-                self.outbox.notify(Event::ApplicationLoaded { name });
+                self.ctx.outbox.notify(Event::ApplicationLoaded { name });
                 if let Some((id, _)) = waiting {
-                    self.outbox.reply(id, Reply::Loaded(application));
+                    self.ctx.outbox.reply(id, Reply::Loaded(application));
                 }
             }
             Err(reason) => {
-                self.outbox.store(StoreWrite {
+                self.ctx.outbox.store(StoreWrite {
                     key: Key::Application(application),
                     value: None,
                 });
                 if let Some((id, _)) = waiting {
-                    self.outbox.reply(id, Reply::ApplicationRefused(reason));
+                    self.ctx.outbox.reply(id, Reply::ApplicationRefused(reason));
                 }
             }
         }
@@ -199,7 +199,7 @@ impl Controller {
         self.drop_application(application);
         let waiting = self.loading.unloads.remove(&application);
         for id in waiting.into_iter().flatten() {
-            self.outbox.reply(id, Reply::Unloaded);
+            self.ctx.outbox.reply(id, Reply::Unloaded);
         }
     }
 
@@ -208,36 +208,36 @@ impl Controller {
         let unloads = self.loading.unloads.remove(&application);
         let waiting = load.map(|(id, _)| id).into_iter();
         for id in waiting.chain(unloads.into_iter().flatten()) {
-            self.outbox.reply(id, Reply::NotStored);
+            self.ctx.outbox.reply(id, Reply::NotStored);
         }
     }
 
     fn drop_application(&mut self, application: ApplicationId) {
-        let Some(manifest) = self.applications.remove(application) else {
+        let Some(manifest) = self.owners.applications.remove(application) else {
             return;
         };
         self.clear_rules(EntryOwner::Application(application));
         self.end_intents_of(&manifest.name);
         self.follow_applications();
-        self.outbox.notify(Event::ApplicationUnloaded {
+        self.ctx.outbox.notify(Event::ApplicationUnloaded {
             name: manifest.name,
         });
     }
 
     /// Lets the application decide about frames that no flow claims which is to.
     pub(super) fn follow_applications(&mut self) {
-        match (self.applications.decider(), &self.forwarding) {
+        match (self.owners.applications.decider(), &self.owners.forwarding) {
             (ApplicationKind::ReactiveForwarding, None) => {
-                self.forwarding = Some(Forwarding::new(self.seed));
-                self.budgets = Budgets::FORWARDING;
+                self.owners.forwarding = Some(Forwarding::new(self.ctx.seed));
+                self.southbound.budgets = Budgets::FORWARDING;
                 self.want_known_hosts();
                 self.follow_links();
             }
             (ApplicationKind::Deterministic, Some(_)) => {
-                self.forwarding = None;
-                self.budgets = Budgets::LEARNING;
-                for (_, slot) in self.sessions.ready() {
-                    forwarding::emit_forget(self.outbox.to(slot));
+                self.owners.forwarding = None;
+                self.southbound.budgets = Budgets::LEARNING;
+                for (_, slot) in self.ctx.sessions.ready() {
+                    forwarding::emit_forget(self.ctx.outbox.to(slot));
                 }
                 self.want_known_hosts();
             }
@@ -250,8 +250,8 @@ impl Controller {
             ) => {}
         }
         let kind = ApplicationKind::ProactiveRoutes;
-        let is_proactive = self.applications.of_kind(kind).is_some();
-        if is_proactive != std::mem::replace(&mut self.is_proactive, is_proactive) {
+        let is_proactive = self.owners.applications.of_kind(kind).is_some();
+        if is_proactive != std::mem::replace(&mut self.programs.is_proactive, is_proactive) {
             self.proactive_routes_change();
         }
         self.mark_all_gatherings();
@@ -260,12 +260,12 @@ impl Controller {
     /// Has switches discard what known hosts send that nobody claims, unless it is
     /// forwarded.
     fn want_known_hosts(&mut self) {
-        let hosts = self.view.hosts().iter();
+        let hosts = self.topology.view.hosts().iter();
         let attached = hosts.filter_map(|host| Some((host.mac, host.attachment?)));
         let attached: Vec<_> = attached.collect();
         for (mac, port) in attached {
             let subject = EntryOwner::KnownHost(mac);
-            match self.forwarding {
+            match self.owners.forwarding {
                 None => self.set_rules(subject, vec![rules::known_host(mac, port)]),
                 Some(_) => self.clear_rules(subject),
             }

@@ -36,9 +36,9 @@ impl Controller {
         let wanted: Content = forms
             .map(|(datapath, form)| ((datapath, form.place()), form))
             .collect();
-        self.moves.take(subject);
-        let present = self.desired.content(subject);
-        if !self.desired.has_room(present.len(), wanted.len()) {
+        self.tables.moves.take(subject);
+        let present = self.tables.desired.content(subject);
+        if !self.tables.desired.has_room(present.len(), wanted.len()) {
             self.rules_settled(subject, Outcome::TooMany);
             return;
         }
@@ -54,45 +54,47 @@ impl Controller {
 
     /// Gives a switch what every switch has, before anything else.
     pub(super) fn want_services(&mut self, slot: Slot, datapath: DatapathId) {
-        let class = self.reservations.echo_class(datapath);
+        let class = self.promises.reservations.echo_class(datapath);
         for service in rules::services(datapath, class) {
             let spot = (datapath, service.place());
-            self.desired.put(EntryOwner::Service, spot, service.form());
-            if let Some(rule) = self.desired.get(datapath, spot.1) {
-                rule.emit_add(self.outbox.to(slot));
+            self.tables
+                .desired
+                .put(EntryOwner::Service, spot, service.form());
+            if let Some(rule) = self.tables.desired.get(datapath, spot.1) {
+                rule.emit_add(self.ctx.outbox.to(slot));
             }
         }
     }
 
     /// Wants nothing any more of a switch that will not come back.
     pub(super) fn unwant_services(&mut self, datapath: DatapathId) {
-        let class = self.reservations.echo_class(datapath);
+        let class = self.promises.reservations.echo_class(datapath);
         for service in rules::services(datapath, class) {
             let spot = (datapath, service.place());
-            self.desired.take(EntryOwner::Service, spot);
+            self.tables.desired.take(EntryOwner::Service, spot);
         }
-        self.desired.forget(datapath);
+        self.tables.desired.forget(datapath);
     }
 
     /// Brings what the switches should have up to date for a flow whose prepared
     /// entries were sent.
     pub(super) fn record(&mut self, id: FlowId) {
-        if !self.unrecorded.remove(&id) {
+        if !self.tables.unrecorded.remove(&id) {
             return;
         }
-        let Some(flow) = self.flows.get(id) else {
+        let Some(flow) = self.owners.flows.get(id) else {
             return;
         };
         let subject = EntryOwner::Flow(id);
         for (spot, form) in flow.content(&flow.way) {
-            self.desired.record(subject, spot, form);
+            self.tables.desired.record(subject, spot, form);
         }
     }
 
     /// Does so for some of the flows that were restored.
     pub(super) fn record_some(&mut self) {
         for _ in 0..RECORDED_AT_ONCE {
-            let Some(flow) = self.unrecorded.first().copied() else {
+            let Some(flow) = self.tables.unrecorded.first().copied() else {
                 return;
             };
             self.record(flow);
@@ -101,7 +103,7 @@ impl Controller {
 
     /// Does so for all of them.
     pub(super) fn record_all(&mut self) {
-        while let Some(flow) = self.unrecorded.first().copied() {
+        while let Some(flow) = self.tables.unrecorded.first().copied() {
             self.record(flow);
         }
     }
@@ -109,12 +111,17 @@ impl Controller {
     /// Makes the guards of some of the flows what they should be whose way is another one.
     pub(super) fn guard_some(&mut self) {
         for _ in 0..GUARDED_AT_ONCE {
-            let Some(id) = self.flows.take_altered() else {
+            let Some(id) = self.owners.flows.take_altered() else {
                 return;
             };
             let subject = EntryOwner::Guard(id);
-            let wanted = self.flows.get(id).map(Flow::guards).unwrap_or_default();
-            match self.desired.is_owner(subject) {
+            let wanted = self
+                .owners
+                .flows
+                .get(id)
+                .map(Flow::guards)
+                .unwrap_or_default();
+            match self.tables.desired.is_owner(subject) {
                 true => self.set_content_at_once(subject, &wanted.into_iter().collect()),
                 false if wanted.is_empty() => {}
                 false => self.give(subject, wanted),
@@ -124,7 +131,7 @@ impl Controller {
 
     /// Notes that all that a subject was sent has been confirmed.
     pub(super) fn confirm_entries(&mut self, subject: EntryOwner) {
-        let spots: Vec<RuleKey> = self.desired.of_subject(subject).collect();
+        let spots: Vec<RuleKey> = self.tables.desired.of_subject(subject).collect();
         for spot in spots {
             if self.is_synchronised(spot.0) {
                 self.confirm_entry(spot);
@@ -134,21 +141,21 @@ impl Controller {
 
     /// Returns whether a switch is connected and was given what it lacked.
     pub(super) fn is_synchronised(&self, datapath: DatapathId) -> bool {
-        self.desired.is_synchronised(datapath)
+        self.tables.desired.is_synchronised(datapath)
     }
 
     /// Returns what became of the entries of a subject, or `None` if switches
     /// have not confirmed them all yet.
     pub(super) fn outcome(&self, subject: EntryOwner) -> Option<Outcome> {
-        match self.desired.progress(subject) {
+        match self.tables.desired.progress(subject) {
             Progress::Confirmed => return Some(Outcome::Confirmed),
             Progress::Pending => return None,
             Progress::Unclear => {}
         }
         let mut is_pending = false;
         let (mut away, mut contested) = (None, None);
-        for (datapath, place) in self.desired.of_subject(subject) {
-            let Some(rule) = self.desired.get(datapath, place) else {
+        for (datapath, place) in self.tables.desired.of_subject(subject) {
+            let Some(rule) = self.tables.desired.get(datapath, place) else {
                 continue;
             };
             if rule.subject != subject {
@@ -157,7 +164,7 @@ impl Controller {
             } else if !self.is_synchronised(datapath) {
                 away = away.or(Some(Outcome::Away { datapath }));
             } else if rule.standing == Standing::Refused {
-                return self.refusals.outcome((datapath, place));
+                return self.tables.refusals.outcome((datapath, place));
             }
             is_pending |= rule.standing == Standing::Sent;
         }
@@ -191,14 +198,16 @@ impl Controller {
             EntryOwner::Intent(intent) => self.intent_settled(intent, outcome),
             EntryOwner::Application(_) => {
                 let (subject, outcome) = (subject.to_string(), self.in_words(outcome));
-                self.outbox.notify(Event::RulesSettled { subject, outcome });
+                self.ctx
+                    .outbox
+                    .notify(Event::RulesSettled { subject, outcome });
             }
         }
     }
 
     fn flow_settled(&mut self, id: FlowId, outcome: Outcome) {
         self.promises_changed();
-        let Some(flow) = self.flows.get_mut(id) else {
+        let Some(flow) = self.owners.flows.get_mut(id) else {
             return;
         };
         match outcome {
@@ -208,7 +217,7 @@ impl Controller {
                 if is_news {
                     flow.installation = Installation::Confirmed;
                     let name = Some(flow.admission.requirement.name.clone());
-                    self.outbox.notify(Event::Installed { flow: id, name });
+                    self.ctx.outbox.notify(Event::Installed { flow: id, name });
                 }
             }
             Outcome::Refused { .. } | Outcome::Contested { .. } | Outcome::TooMany => {
@@ -221,9 +230,9 @@ impl Controller {
     /// Takes in that a switch was given what it lacked: tells those who have
     /// entries there, and goes on with what waited for it.
     pub(super) fn synchronised(&mut self, datapath: DatapathId) {
-        self.desired.synchronise(datapath);
+        self.tables.desired.synchronise(datapath);
         self.promises_changed();
-        let rules = self.desired.of_switch(datapath);
+        let rules = self.tables.desired.of_switch(datapath);
         let spots: Vec<RuleKey> = rules.map(|(place, _)| (datapath, place)).collect();
         spots.into_iter().for_each(|spot| self.confirm_entry(spot));
         self.retry_all_refused(datapath);
@@ -234,9 +243,9 @@ impl Controller {
     }
 
     fn settle_switch(&mut self, datapath: DatapathId) {
-        let rules = self.desired.of_switch(datapath);
+        let rules = self.tables.desired.of_switch(datapath);
         let subjects: BTreeSet<EntryOwner> = rules.map(|(_, rule)| rule.subject).collect();
-        self.unsettled.extend(subjects);
+        self.tables.unsettled.extend(subjects);
         self.settle_some();
     }
 
@@ -246,9 +255,9 @@ impl Controller {
     pub(super) fn settle_some(&mut self) {
         let mut looked_at = 0;
         while looked_at < SETTLED_AT_ONCE
-            && let Some(subject) = self.unsettled.pop_first()
+            && let Some(subject) = self.tables.unsettled.pop_first()
         {
-            looked_at += self.desired.of_subject(subject).count();
+            looked_at += self.tables.desired.of_subject(subject).count();
             self.settle(subject);
             self.resume_subject(subject);
         }

@@ -28,12 +28,16 @@ impl Controller {
     /// Returns whether a switch is not heard: its session is gone, or silent.
     pub(super) fn is_suspect(&self, datapath: DatapathId) -> bool {
         let heard = self.heard_at(datapath);
-        heard.is_none_or(|at| self.now.saturating_since(at) >= self.timers.silence_allowed())
+        heard
+            .is_none_or(|at| self.ctx.now.saturating_since(at) >= self.ctx.timers.silence_allowed())
     }
 
     /// Returns when something last arrived from a switch, if its session stands.
     pub(super) fn heard_at(&self, datapath: DatapathId) -> Option<Instant> {
-        let session = self.sessions.get(self.sessions.of_switch(datapath)?)?;
+        let session = self
+            .ctx
+            .sessions
+            .get(self.ctx.sessions.of_switch(datapath)?)?;
         Some(session.heard_at)
     }
 
@@ -47,8 +51,8 @@ impl Controller {
     /// Has the neighbours of a switch whose session is gone ask whether it forwards.
     pub(super) fn suspect(&mut self, datapath: DatapathId) {
         for (_, port) in self.asking(datapath) {
-            self.echoes.begin(port);
-            if self.echoes.is_proved(port) {
+            self.topology.echoes.begin(port);
+            if self.topology.echoes.is_proved(port) {
                 self.send_echo(port);
             }
         }
@@ -57,11 +61,11 @@ impl Controller {
     /// Sends the echoes that are due to switches that are not heard, and to those that
     /// have not answered one yet. Loses the links over which they cease.
     pub(super) fn ask_suspects(&mut self) {
-        let known = self.view.switches().iter();
+        let known = self.topology.view.switches().iter();
         let known = known.filter(|switch| switch.control != Control::Forgotten);
         let all: Vec<DatapathId> = known.map(|switch| switch.datapath).collect();
         let suspects = all.iter().filter(|at| self.is_suspect(**at)).count();
-        if std::mem::replace(&mut self.suspects, suspects) != suspects {
+        if std::mem::replace(&mut self.topology.suspects, suspects) != suspects {
             self.promises_changed();
         }
         for datapath in all {
@@ -79,17 +83,17 @@ impl Controller {
             if !self.is_echo_due(*port) {
                 continue;
             }
-            if self.echoes.are_missing(*port) {
+            if self.topology.echoes.are_missing(*port) {
                 is_lost = true;
-                self.view.lose(self.now, *link);
+                self.topology.view.lose(self.ctx.now, *link);
                 self.link_lost(*link, Detection::Silence);
-            } else if self.echoes.is_proved(*port) {
+            } else if self.topology.echoes.is_proved(*port) {
                 self.send_echo(*port);
             }
         }
         if is_lost && self.asking(datapath).is_empty() {
             let name = self.name_of_switch(datapath);
-            self.outbox.notify(Event::SwitchGone { datapath, name });
+            self.ctx.outbox.notify(Event::SwitchGone { datapath, name });
         }
     }
 
@@ -98,7 +102,7 @@ impl Controller {
     fn prove(&mut self, datapath: DatapathId) {
         for (_, port) in self.asking(datapath) {
             let [first, ..] = ECHO_PHASES;
-            if !self.echoes.is_proved(port) && self.phase_of(port) == Some(first) {
+            if !self.topology.echoes.is_proved(port) && self.phase_of(port) == Some(first) {
                 self.send_echo(port);
             }
         }
@@ -114,13 +118,13 @@ impl Controller {
     /// Returns the links that lead to a switch from neighbours that are heard, with the
     /// ports of these.
     fn asking(&self, datapath: DatapathId) -> Vec<(LinkId, PortId)> {
-        let Some(switch) = self.view.switch(datapath) else {
+        let Some(switch) = self.topology.view.switch(datapath) else {
             return Vec::new();
         };
-        let ports = self.view.switches()[switch.index()].ports.iter();
+        let ports = self.topology.view.switches()[switch.index()].ports.iter();
         let links = ports.filter_map(|port| {
             let id = port.link?;
-            let link = &self.view.links()[id.index()];
+            let link = &self.topology.view.links()[id.index()];
             let near = PortId::new(datapath, port.number);
             let far = link.ends.opposite(near)?;
             let is_asking = link.carrier == Carrier::Up && !self.is_suspect(far.datapath);
@@ -137,28 +141,34 @@ impl Controller {
     /// Returns how many parts of a probe interval ago it was the turn of a port's switch
     /// to send probes.
     fn phase_of(&self, port: PortId) -> Option<u64> {
-        let slot = self.sessions.of_switch(port.datapath).map(Slot::index)?;
+        let slot = self
+            .ctx
+            .sessions
+            .of_switch(port.datapath)
+            .map(Slot::index)?;
         let turn = slot as u64 % PROBE_PHASES;
-        Some((self.schedule.phase() + PROBE_PHASES - turn) % PROBE_PHASES)
+        Some((self.ctx.schedule.phase() + PROBE_PHASES - turn) % PROBE_PHASES)
     }
 
     fn send_echo(&mut self, port: PortId) {
-        self.echoes.sent(port);
+        self.topology.echoes.sent(port);
         self.send_probe(port, ECHO);
     }
 
     /// Takes an echo that has come back to a port.
     pub(super) fn echo_returned(&mut self, from: PortId, to: PortId) {
-        if from != to || !self.view.echoed(self.now, to) {
+        if from != to || !self.topology.view.echoed(self.ctx.now, to) {
             return;
         }
-        self.echoes.returned(to);
+        self.topology.echoes.returned(to);
     }
 
     /// Forgets what the echoes of a switch said: it is another one now, perhaps.
     pub(super) fn doubt_echoes(&mut self, datapath: DatapathId) {
         for (link, _) in self.asking(datapath) {
-            self.echoes.forget(self.view.links()[link.index()].ends);
+            self.topology
+                .echoes
+                .forget(self.topology.view.links()[link.index()].ends);
         }
     }
 }

@@ -18,9 +18,9 @@ use super::reconciliation::Task;
 impl Controller {
     /// Lists the entries of a switch; asks it what it has if it is connected.
     pub(super) fn list_rules(&mut self, id: RequestId, datapath: DatapathId) {
-        if self.view.switch(datapath).is_none() {
-            self.outbox.reply(id, Reply::UnknownSwitch(datapath));
-        } else if self.reconciliation.switches.contains_key(&datapath) {
+        if self.topology.view.switch(datapath).is_none() {
+            self.ctx.outbox.reply(id, Reply::UnknownSwitch(datapath));
+        } else if self.tables.reconciliation.switches.contains_key(&datapath) {
             self.want_task(datapath, Task::Inspect(id));
         } else {
             self.show_rules(id, datapath, None);
@@ -42,7 +42,7 @@ impl Controller {
                 .filter_map(|row| Some((row.form.as_ref()?.place(), row)));
             places.collect()
         });
-        let wanted = self.desired.of_switch(datapath);
+        let wanted = self.tables.desired.of_switch(datapath);
         let mut rules: Vec<RuleSummary> = wanted
             .map(|(place, rule)| {
                 let present = there.as_ref().map(|there| there.get(&place).copied());
@@ -52,7 +52,7 @@ impl Controller {
             })
             .collect();
         for (place, row) in there.into_iter().flatten() {
-            if self.desired.get(datapath, place).is_some() {
+            if self.tables.desired.get(datapath, place).is_some() {
                 continue;
             }
             let Some(form) = &row.form else {
@@ -65,7 +65,7 @@ impl Controller {
             let owner = self.owner_of_unwanted(row.cookie);
             rules.push(summary(form, row.cookie, owner, state));
         }
-        self.outbox.reply(id, Reply::Rules(rules));
+        self.ctx.outbox.reply(id, Reply::Rules(rules));
     }
 
     /// Returns whether a switch has an entry; `present` is what it says to have
@@ -76,7 +76,7 @@ impl Controller {
         (place, rule): (RulePlace, &Rule),
         present: Option<Option<&Reported>>,
     ) -> RuleState {
-        if let Some(error) = self.refusals.error((datapath, place)) {
+        if let Some(error) = self.tables.refusals.error((datapath, place)) {
             return RuleState::Refused {
                 error: format!("{error:?}"),
             };
@@ -101,16 +101,21 @@ impl Controller {
     /// Returns whose an entry is that nobody wants: what `reactive-forwarding` has
     /// learned goes by itself, and is in no desired state.
     fn owner_of_unwanted(&self, cookie: Cookie) -> RuleOwner {
-        let is_learned = self.forwarding.is_some() && forwarding::is_learned(cookie);
+        let is_learned = self.owners.forwarding.is_some() && forwarding::is_learned(cookie);
         let kind = ApplicationKind::ReactiveForwarding;
-        match self.applications.of_kind(kind).filter(|_| is_learned) {
+        match self
+            .owners
+            .applications
+            .of_kind(kind)
+            .filter(|_| is_learned)
+        {
             Some(id) => self.owner_of_application(id),
             None => RuleOwner::Foreign,
         }
     }
 
     pub(super) fn owner_of_application(&self, id: ApplicationId) -> RuleOwner {
-        let loaded = self.applications.get(id);
+        let loaded = self.owners.applications.get(id);
         let name = loaded.map(|loaded| loaded.manifest.name.clone());
         let name = name.unwrap_or_default();
         RuleOwner::Application { id, name }
@@ -123,13 +128,13 @@ impl Controller {
             | EntryOwner::Gathering(_)
             | EntryOwner::Modes => RuleOwner::Controller,
             EntryOwner::Flow(id) | EntryOwner::Levels(id) | EntryOwner::Guard(id) => {
-                let flow = self.flows.get(id);
+                let flow = self.owners.flows.get(id);
                 let name = flow.map(|flow| flow.admission.requirement.name.clone());
                 let name = name.unwrap_or_default();
                 RuleOwner::Flow { id, name }
             }
             EntryOwner::Intent(id) => {
-                let held = self.intents.get(id);
+                let held = self.owners.intents.get(id);
                 let name = held.map(|held| held.intent.name.clone());
                 let name = name.unwrap_or_default();
                 RuleOwner::Intent { id, name }

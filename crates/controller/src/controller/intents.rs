@@ -12,9 +12,30 @@ use crate::northbound::{
     Asker, Event, Intent, IntentDecision, IntentId, IntentKind, IntentRefusal, IntentState,
     IntentSummary, MAX_INTENTS, MAX_WAITING, Reply, RequestId,
 };
+use crate::routes::Flood;
 use crate::store::{Key, StoreWrite};
 
 use super::Controller;
+
+/// What is programmed beside flows, and what was asked of it.
+#[derive(Debug)]
+pub(super) struct Programs {
+    pub(super) intent_desk: IntentDesk,
+    /// Whether every two known hosts are to be connected.
+    pub(super) is_proactive: bool,
+    /// By which ports proactive routes send what goes to all.
+    pub(super) flood: Flood,
+}
+
+impl Programs {
+    pub(super) fn new() -> Self {
+        Self {
+            intent_desk: IntentDesk::default(),
+            is_proactive: false,
+            flood: Flood::new(),
+        }
+    }
+}
 
 /// Requests that wait for the store.
 #[derive(Debug, Default)]
@@ -60,19 +81,22 @@ impl IntentDesk {
 
 impl Controller {
     pub(super) fn add_intents(&mut self, id: RequestId, by: &Asker, intents: Vec<Intent>) {
-        if self.intent_desk.proposals.len() + intents.len() > MAX_WAITING {
-            self.outbox.reply(id, Reply::Busy);
+        if self.programs.intent_desk.proposals.len() + intents.len() > MAX_WAITING {
+            self.ctx.outbox.reply(id, Reply::Busy);
             return;
         }
-        let batch = self.intent_desk.next;
-        self.intent_desk.next += 1;
+        let batch = self.programs.intent_desk.next;
+        self.programs.intent_desk.next += 1;
         let mut decisions = Vec::with_capacity(intents.len());
         let mut unsettled = 0;
         for (place, intent) in intents.into_iter().enumerate() {
             let name = intent.name.clone();
             match self.propose_intent(by, intent) {
                 Ok(proposed) => {
-                    self.intent_desk.proposals.insert(proposed, (batch, place));
+                    self.programs
+                        .intent_desk
+                        .proposals
+                        .insert(proposed, (batch, place));
                     decisions.push(None);
                     unsettled += 1;
                 }
@@ -81,7 +105,7 @@ impl Controller {
         }
         if unsettled == 0 {
             let decisions = decisions.into_iter().flatten().collect();
-            self.outbox.reply(id, Reply::IntentDecisions(decisions));
+            self.ctx.outbox.reply(id, Reply::IntentDecisions(decisions));
             return;
         }
         let waiting = Waiting {
@@ -89,7 +113,7 @@ impl Controller {
             decisions,
             unsettled,
         };
-        self.intent_desk.batches.insert(batch, waiting);
+        self.programs.intent_desk.batches.insert(batch, waiting);
     }
 
     /// Checks an intent and asks the store to keep it.
@@ -101,31 +125,31 @@ impl Controller {
                 datapath: datapath.0,
             });
         }
-        let id = self.intents.next_id();
-        self.outbox.store(StoreWrite {
+        let id = self.owners.intents.next_id();
+        self.ctx.outbox.store(StoreWrite {
             key: Key::Intent(id.0),
             value: Some(record::to_bytes(by, &intent)),
         });
-        self.intents.insert(id, new(by.clone(), intent));
+        self.owners.intents.insert(id, new(by.clone(), intent));
         Ok(id)
     }
 
     fn check_intent(&self, intent: &Intent) -> Result<(), IntentRefusal> {
         sense::check(intent).map_err(IntentRefusal::Senseless)?;
-        if self.intents.by_name(&intent.name).is_some() {
+        if self.owners.intents.by_name(&intent.name).is_some() {
             let name = intent.name.clone();
             return Err(IntentRefusal::NameTaken { name });
         }
         let limit = MAX_INTENTS;
-        if self.intents.len() >= limit {
+        if self.owners.intents.len() >= limit {
             return Err(IntentRefusal::TooMany { limit });
         }
         let limit = MAX_EVERYWHERE;
-        if is_everywhere(&intent.kind) && self.intents.count_everywhere() >= limit {
+        if is_everywhere(&intent.kind) && self.owners.intents.count_everywhere() >= limit {
             return Err(IntentRefusal::TooMany { limit });
         }
         let mut hosts = compile::hosts(&intent.kind).into_iter();
-        match hosts.find(|host| self.view.host(host).is_none()) {
+        match hosts.find(|host| self.topology.view.host(host).is_none()) {
             None => Ok(()),
             Some(host) => Err(IntentRefusal::UnknownHost {
                 name: host.to_owned(),
@@ -134,26 +158,27 @@ impl Controller {
     }
 
     pub(super) fn remove_intent(&mut self, id: RequestId, by: &Asker, name: String) {
-        let found = self.intents.by_name(&name).filter(|intent| {
-            let held = self.intents.get(*intent);
+        let found = self.owners.intents.by_name(&name).filter(|intent| {
+            let held = self.owners.intents.get(*intent);
             held.is_some_and(|held| {
                 held.standing == Standing::Accepted && (*by == Asker::Operator || held.owner == *by)
             })
         });
         let Some(intent) = found else {
-            self.outbox.reply(id, Reply::UnknownIntent(name));
+            self.ctx.outbox.reply(id, Reply::UnknownIntent(name));
             return;
         };
-        if self.intent_desk.removals() >= MAX_WAITING {
-            self.outbox.reply(id, Reply::Busy);
+        if self.programs.intent_desk.removals() >= MAX_WAITING {
+            self.ctx.outbox.reply(id, Reply::Busy);
             return;
         }
-        self.intent_desk
+        self.programs
+            .intent_desk
             .removals
             .entry(intent)
             .or_default()
             .push(id);
-        self.outbox.store(StoreWrite {
+        self.ctx.outbox.store(StoreWrite {
             key: Key::Intent(intent.0),
             value: None,
         });
@@ -161,7 +186,7 @@ impl Controller {
 
     pub(super) fn intent_summaries(&self) -> Vec<IntentSummary> {
         let summary = |(id, held): (IntentId, &Held)| {
-            let course = self.intents.course(Item::Intent(id));
+            let course = self.owners.intents.course(Item::Intent(id));
             let trees = course.map_or(&[][..], |course| &course.trees);
             IntentSummary {
                 id,
@@ -169,40 +194,48 @@ impl Controller {
                 owner: held.owner.clone(),
                 state: held.state.clone(),
                 routes: trees.iter().map(|tree| self.route(tree)).collect(),
-                rules: self.desired.of_subject(EntryOwner::Intent(id)).count(),
+                rules: self
+                    .tables
+                    .desired
+                    .of_subject(EntryOwner::Intent(id))
+                    .count(),
             }
         };
-        self.intents.accepted().map(summary).collect()
+        self.owners.intents.accepted().map(summary).collect()
     }
 
     /// Puts an intent in force, whichever instance has accepted it.
     pub(super) fn intent_kept(&mut self, id: IntentId, bytes: &[u8]) {
         let is_proposed = self
+            .owners
             .intents
             .get(id)
             .is_some_and(|held| held.standing == Standing::Proposed);
         if !is_proposed {
             let Ok((owner, intent)) = record::from_bytes(bytes) else {
-                self.outbox.notify(Event::IntentUnreadable { intent: id });
+                self.ctx
+                    .outbox
+                    .notify(Event::IntentUnreadable { intent: id });
                 return;
             };
-            match self.intents.get(id) {
+            match self.owners.intents.get(id) {
                 Some(held) if held.owner == owner && held.intent == intent => return,
                 Some(_) => self.let_intent_go(id),
                 None => {}
             }
-            self.intents.insert(id, new(owner, intent));
+            self.owners.intents.insert(id, new(owner, intent));
         }
-        let Some(held) = self.intents.get_mut(id) else {
+        let Some(held) = self.owners.intents.get_mut(id) else {
             return;
         };
         held.standing = Standing::Accepted;
         let (name, kind) = (held.intent.name.clone(), held.intent.kind.clone());
-        self.intents.mark(Item::Intent(id));
+        self.owners.intents.mark(Item::Intent(id));
         self.mark_gatherings(&kind);
         let decision = IntentDecision::Accepted { id, name };
-        if let Some((request, decisions)) = self.intent_desk.settle(id, decision) {
-            self.outbox
+        if let Some((request, decisions)) = self.programs.intent_desk.settle(id, decision) {
+            self.ctx
+                .outbox
                 .reply(request, Reply::IntentDecisions(decisions));
         }
     }
@@ -210,37 +243,38 @@ impl Controller {
     /// Ends an intent that the store holds no longer.
     pub(super) fn intent_struck(&mut self, id: IntentId) {
         self.let_intent_go(id);
-        let requests = self.intent_desk.removals.remove(&id);
+        let requests = self.programs.intent_desk.removals.remove(&id);
         for request in requests.into_iter().flatten() {
-            self.outbox.reply(request, Reply::IntentRemoved(id));
+            self.ctx.outbox.reply(request, Reply::IntentRemoved(id));
         }
     }
 
     pub(super) fn intent_rejected(&mut self, id: IntentId) {
-        let requests = self.intent_desk.removals.remove(&id);
+        let requests = self.programs.intent_desk.removals.remove(&id);
         for request in requests.into_iter().flatten() {
-            self.outbox.reply(request, Reply::NotStored);
+            self.ctx.outbox.reply(request, Reply::NotStored);
         }
         let is_proposed = |held: &Held| held.standing == Standing::Proposed;
-        if !self.intents.get(id).is_some_and(is_proposed) {
+        if !self.owners.intents.get(id).is_some_and(is_proposed) {
             return;
         }
-        let Some(held) = self.intents.remove(id) else {
+        let Some(held) = self.owners.intents.remove(id) else {
             return;
         };
         let decision = IntentDecision::Refused {
             name: held.intent.name,
             reason: IntentRefusal::NotStored,
         };
-        if let Some((request, decisions)) = self.intent_desk.settle(id, decision) {
-            self.outbox
+        if let Some((request, decisions)) = self.programs.intent_desk.settle(id, decision) {
+            self.ctx
+                .outbox
                 .reply(request, Reply::IntentDecisions(decisions));
         }
     }
 
     /// Takes away the rules of an intent, and what its hosts sent to each other by.
     fn let_intent_go(&mut self, id: IntentId) {
-        let Some(held) = self.intents.remove(id) else {
+        let Some(held) = self.owners.intents.remove(id) else {
             return;
         };
         self.clear_rules(EntryOwner::Intent(id));
@@ -258,7 +292,7 @@ impl Controller {
     pub(super) fn end_intents_of(&mut self, application: &str) {
         let ended: Vec<IntentId> = self.all_intents_of(application).collect();
         for id in ended {
-            self.outbox.store(StoreWrite {
+            self.ctx.outbox.store(StoreWrite {
                 key: Key::Intent(id.0),
                 value: None,
             });
@@ -266,7 +300,7 @@ impl Controller {
     }
 
     fn all_intents_of(&self, application: &str) -> impl Iterator<Item = IntentId> {
-        let all = self.intents.accepted();
+        let all = self.owners.intents.accepted();
         let of = all.filter(move |(_, held)| match &held.owner {
             Asker::Application(name) => name == application,
             Asker::Operator => false,
@@ -278,8 +312,8 @@ impl Controller {
     pub(super) fn mark_gatherings(&mut self, kind: &IntentKind) {
         if let IntentKind::HostToHost { one, other } = kind {
             for name in [one, other] {
-                if let Some(host) = self.view.host(name) {
-                    self.intents.mark_later(Item::Gathering(host.mac));
+                if let Some(host) = self.topology.view.host(name) {
+                    self.owners.intents.mark_later(Item::Gathering(host.mac));
                 }
             }
             self.try_waiting_intents();
@@ -288,7 +322,7 @@ impl Controller {
 
     /// Takes in what became of the rules of an intent.
     pub(super) fn intent_settled(&mut self, id: IntentId, outcome: Outcome) {
-        let Some(held) = self.intents.get(id) else {
+        let Some(held) = self.owners.intents.get(id) else {
             return;
         };
         if matches!(held.state, IntentState::Waiting { .. }) {
@@ -317,7 +351,7 @@ impl Controller {
 
     /// Notes how far an intent is, and tells if that is new.
     pub(super) fn set_intent_state(&mut self, id: IntentId, state: IntentState) {
-        let Some(held) = self.intents.get_mut(id) else {
+        let Some(held) = self.owners.intents.get_mut(id) else {
             return;
         };
         if held.state == state {
@@ -325,7 +359,7 @@ impl Controller {
         }
         held.state = state.clone();
         let name = held.intent.name.clone();
-        self.outbox.notify(Event::IntentChanged {
+        self.ctx.outbox.notify(Event::IntentChanged {
             intent: id,
             name,
             state,
@@ -341,16 +375,16 @@ impl Controller {
             | EntryOwner::Modes => "the controller".to_owned(),
             EntryOwner::Route(_) => "proactive-routes".to_owned(),
             EntryOwner::Flow(flow) | EntryOwner::Levels(flow) | EntryOwner::Guard(flow) => {
-                match self.flows.get(flow) {
+                match self.owners.flows.get(flow) {
                     Some(flow) => format!("flow {}", flow.admission.requirement.name),
                     None => format!("flow {}", flow.0),
                 }
             }
-            EntryOwner::Intent(id) => match self.intents.get(id) {
+            EntryOwner::Intent(id) => match self.owners.intents.get(id) {
                 Some(held) => format!("intent {} of {}", held.intent.name, owner(&held.owner)),
                 None => format!("intent {}", id.0),
             },
-            EntryOwner::Application(id) => match self.applications.get(id) {
+            EntryOwner::Application(id) => match self.owners.applications.get(id) {
                 Some(loaded) => format!("application {}", loaded.manifest.name),
                 None => format!("application {}", id.0),
             },

@@ -91,17 +91,17 @@ pub(super) struct Restoring {
 impl Controller {
     /// Notes that a link is there, and lets flows return to it after a while.
     pub(super) fn link_found(&mut self, link: LinkId) {
-        let link = self.view.links()[link.index()].ends;
-        self.outbox.notify(Event::LinkFound { link });
+        let link = self.topology.view.links()[link.index()].ends;
+        self.ctx.outbox.notify(Event::LinkFound { link });
         self.promises_changed();
-        self.link_trust.found(link);
+        self.topology.link_trust.found(link);
         self.prove_link(link);
         self.keep_link(link);
-        self.expected.remove(&link);
+        self.topology.expected.remove(&link);
         let was_suspended = self.promises_are_suspended();
-        self.broken.remove(&link);
+        self.topology.broken.remove(&link);
         if was_suspended && !self.promises_are_suspended() {
-            self.outbox.notify(Event::PromisesResumed);
+            self.ctx.outbox.notify(Event::PromisesResumed);
         }
         self.rescue();
         self.return_soon();
@@ -118,8 +118,8 @@ impl Controller {
                 flow.tree_of(way).is_none_or(|tree| !self.is_whole(tree))
             }
         };
-        let displaced = self.flows.displaced();
-        let cut = displaced.filter(|id| self.flows.get(*id).is_some_and(is_cut));
+        let displaced = self.owners.flows.displaced();
+        let cut = displaced.filter(|id| self.owners.flows.get(*id).is_some_and(is_cut));
         let cut: Vec<FlowId> = cut.collect();
         if !cut.is_empty() {
             self.reconsider(cut);
@@ -128,17 +128,19 @@ impl Controller {
 
     /// Lets flows that are not on their own way return after a while, if they can.
     pub(super) fn return_soon(&mut self) {
-        if self.flows.displaced().next().is_some() {
-            self.schedule.returns = Some(self.now + self.timers.return_wait);
+        if self.owners.flows.displaced().next().is_some() {
+            self.ctx.schedule.returns = Some(self.ctx.now + self.ctx.timers.return_wait);
         }
     }
 
     /// Moves all flows away from a link that the view has lost.
     pub(super) fn link_lost(&mut self, link: LinkId, detection: Detection) {
-        let link = self.view.links()[link.index()].ends;
-        self.echoes.forget(link);
+        let link = self.topology.view.links()[link.index()].ends;
+        self.topology.echoes.forget(link);
         let wait = match detection {
-            Detection::PortStatus | Detection::Silence => self.link_trust.lost(self.now, link),
+            Detection::PortStatus | Detection::Silence => {
+                self.topology.link_trust.lost(self.ctx.now, link)
+            }
             Detection::Recabled => None,
         };
         self.link_broken(link, detection, wait);
@@ -148,18 +150,19 @@ impl Controller {
     /// it comes back.
     fn link_broken(&mut self, link: LinkEnds, detection: Detection, wait: Option<Duration>) {
         self.restore_rest();
-        self.expected.remove(&link);
+        self.topology.expected.remove(&link);
         let was_suspended = self.promises_are_suspended();
-        self.broken.insert(link);
+        self.topology.broken.insert(link);
         self.promises_changed();
         self.end_moves_over(link);
         let (prepared, unprepared) = self.concerned(link);
-        let detected_at = self.now;
+        let detected_at = self.ctx.now;
         if !prepared.is_empty() {
-            self.outbox
+            self.ctx
+                .outbox
                 .notify(Event::RestorationStarted { link, detected_at });
         }
-        self.restoring = Some(Restoring {
+        self.promises.restoring = Some(Restoring {
             link,
             detection,
             detected_at,
@@ -176,7 +179,7 @@ impl Controller {
 
     /// Does what is left to be done about a broken link.
     pub(super) fn restore_rest(&mut self) {
-        while self.restoring.is_some() {
+        while self.promises.restoring.is_some() {
             self.restore_some();
         }
     }
@@ -184,12 +187,12 @@ impl Controller {
     /// Sends a slice of what was prepared for the loss of a link; behind the last one
     /// does all else.
     pub(super) fn restore_some(&mut self) {
-        let Some(mut restoring) = self.restoring.take() else {
+        let Some(mut restoring) = self.promises.restoring.take() else {
             return;
         };
         self.send_prepared(&mut restoring);
         if restoring.sent < restoring.prepared.len() {
-            self.restoring = Some(restoring);
+            self.promises.restoring = Some(restoring);
             return;
         }
         let Restoring {
@@ -200,50 +203,65 @@ impl Controller {
             ..
         } = restoring;
         let unprepared = self.restoration_sent(restoring);
-        self.outbox.notify(Event::LinkLost { link, detection });
+        self.ctx.outbox.notify(Event::LinkLost { link, detection });
         if !was_suspended && self.promises_are_suspended() {
-            let broken = self.broken.len();
-            self.outbox.notify(Event::PromisesSuspended { broken });
+            let broken = self.topology.broken.len();
+            self.ctx.outbox.notify(Event::PromisesSuspended { broken });
         }
         self.find_detours(&unprepared);
         self.intents_lose(link);
         self.follow_links();
         if let Some(wait) = wait {
-            self.outbox.notify(Event::LinkFlaps { link, wait });
+            self.ctx.outbox.notify(Event::LinkFlaps { link, wait });
         }
     }
 
     /// Returns whether more is broken than promises cover.
     pub(super) fn promises_are_suspended(&self) -> bool {
         let carries_promises = |link: &&LinkEnds| {
-            let mut flows = self.flows.over(**link).filter_map(|id| self.flows.get(id));
+            let mut flows = self
+                .owners
+                .flows
+                .over(**link)
+                .filter_map(|id| self.owners.flows.get(id));
             flows.any(|flow| flow.reservation.is_some())
         };
-        self.broken.len() > 1 && self.broken.iter().filter(carries_promises).nth(1).is_some()
+        self.topology.broken.len() > 1
+            && self
+                .topology
+                .broken
+                .iter()
+                .filter(carries_promises)
+                .nth(1)
+                .is_some()
     }
 
     /// Ends the moves of flows that a broken link concerns: a flow that would be
     /// led over it and still travels elsewhere stays there, any other one gets
     /// the rest of its move at once.
     fn end_moves_over(&mut self, link: LinkEnds) {
-        if self.moves.is_empty() {
+        if self.tables.moves.is_empty() {
             return;
         }
         let crosses = |tree: Option<&Tree>| {
             let mut links = tree.into_iter().flat_map(Tree::links);
             links.any(|crossed| crossed == link)
         };
-        let concerned = self.flows.over(link).chain(self.flows.displaced());
+        let concerned = self
+            .owners
+            .flows
+            .over(link)
+            .chain(self.owners.flows.displaced());
         let concerned: BTreeSet<FlowId> = concerned.collect();
         for id in concerned {
             let subject = EntryOwner::Flow(id);
-            let Some(flow) = self.flows.get(id) else {
+            let Some(flow) = self.owners.flows.get(id) else {
                 continue;
             };
-            let to = self.moves.way_to(id);
+            let to = self.tables.moves.way_to(id);
             let is_led_there = crosses(to.and_then(|way| flow.tree_of(way)));
             let is_there = crosses(flow.tree());
-            if is_led_there && !is_there && !self.moves.is_switched(subject) {
+            if is_led_there && !is_there && !self.tables.moves.is_switched(subject) {
                 self.stay(id);
             } else if is_led_there || is_there || flow.way == Way::Base {
                 self.hasten(subject);
@@ -253,8 +271,8 @@ impl Controller {
 
     /// Ends the move of a flow before any frame has taken the new way.
     fn stay(&mut self, id: FlowId) {
-        self.moves.take(EntryOwner::Flow(id));
-        let Some(flow) = self.flows.get(id) else {
+        self.tables.moves.take(EntryOwner::Flow(id));
+        let Some(flow) = self.owners.flows.get(id) else {
             return;
         };
         let wanted = flow.content(&flow.way);
@@ -265,8 +283,13 @@ impl Controller {
     /// prepared, with its place, and the others.
     fn concerned(&self, link: LinkEnds) -> (Vec<(FlowId, usize)>, Vec<FlowId>) {
         let (mut prepared, mut unprepared) = (Vec::new(), Vec::new());
-        for id in self.flows.over(link) {
-            let Some(flow) = self.flows.get(id).filter(|flow| flow.way == Way::Base) else {
+        for id in self.owners.flows.over(link) {
+            let Some(flow) = self
+                .owners
+                .flows
+                .get(id)
+                .filter(|flow| flow.way == Way::Base)
+            else {
                 continue;
             };
             match self.alternative(flow, link) {
@@ -275,7 +298,11 @@ impl Controller {
                 None => unprepared.push(id),
             }
         }
-        let displaced = self.flows.displaced().filter_map(|id| self.flows.get(id));
+        let displaced = self
+            .owners
+            .flows
+            .displaced()
+            .filter_map(|id| self.owners.flows.get(id));
         let hit = displaced.filter(|flow| {
             let mut links = flow.tree().into_iter().flat_map(Tree::links);
             links.any(|crossed| crossed == link)
@@ -308,15 +335,15 @@ impl Controller {
             switches,
         });
         self.await_all(operation, slots);
-        self.outbox.notify(Event::RestorationSent {
+        self.ctx.outbox.notify(Event::RestorationSent {
             link,
             detected_at,
             flows,
             flow_mods,
         });
         for (id, index) in prepared {
-            self.flows.set_way(id, Way::Alternative(index));
-            self.unrecorded.insert(id);
+            self.owners.flows.set_way(id, Way::Alternative(index));
+            self.tables.unrecorded.insert(id);
         }
         unprepared
     }
@@ -327,27 +354,27 @@ impl Controller {
         let mut alternatives = flow.admission.ways.alternatives.iter();
         let index = alternatives.position(|(broken, _)| *broken == link)?;
         let tree = &flow.admission.ways.alternatives[index].1;
-        (self.broken.len() == 1 || self.is_whole(tree)).then_some(index)
+        (self.topology.broken.len() == 1 || self.is_whole(tree)).then_some(index)
     }
 
     /// Takes what flows from the store rely on and nobody has confirmed yet as
     /// broken, if its port is down or its probes do not arrive in time.
     pub(super) fn check_expected(&mut self) {
-        let timeout = self.timers.link_timeout;
+        let timeout = self.ctx.timers.link_timeout;
         let mut broken = Vec::new();
-        for (link, since) in &mut self.expected {
-            let is_there = |end: &PortId| self.sessions.of_switch(end.datapath).is_some();
+        for (link, since) in &mut self.topology.expected {
+            let is_there = |end: &PortId| self.ctx.sessions.of_switch(end.datapath).is_some();
             let ends = link.both();
             let is_connected = ends.iter().all(is_there);
             let is_down = |end: &PortId| {
-                let port = self.view.port(*end);
+                let port = self.topology.view.port(*end);
                 is_there(end) && port.is_some_and(|port| port.carrier == Carrier::Down)
             };
             if ends.iter().any(is_down) {
                 broken.push((*link, Detection::PortStatus));
             } else if is_connected {
-                let since = *since.get_or_insert(self.now);
-                if self.now.saturating_since(since) >= timeout {
+                let since = *since.get_or_insert(self.ctx.now);
+                if self.ctx.now.saturating_since(since) >= timeout {
                     broken.push((*link, Detection::Silence));
                 }
             }
@@ -358,7 +385,8 @@ impl Controller {
     }
 
     fn is_whole(&self, tree: &Tree) -> bool {
-        tree.links().all(|link| !self.broken.contains(&link))
+        tree.links()
+            .all(|link| !self.topology.broken.contains(&link))
     }
 
     /// Sends a slice of what alternatives change, and does nothing else.
@@ -368,7 +396,7 @@ impl Controller {
         let slice = restoring.prepared[from..].iter().take(RESTORED_AT_ONCE);
         restoring.sent += slice.len();
         for (id, index) in slice {
-            let Some(flow) = self.flows.get(*id) else {
+            let Some(flow) = self.owners.flows.get(*id) else {
                 continue;
             };
             let Admission {
@@ -378,8 +406,8 @@ impl Controller {
             let (_, tree) = &ways.alternatives[*index];
             restoring.flow_mods += changes.len();
             for branch in changes.iter().map(|place| &tree.branches[*place]) {
-                if let Some(slot) = self.sessions.of_switch(branch.datapath) {
-                    let out = self.outbox.to(slot);
+                if let Some(slot) = self.ctx.sessions.of_switch(branch.datapath) {
+                    let out = self.ctx.outbox.to(slot);
                     flow.rule
                         .emit_add(branch, requirement.class, &mut scratch, out);
                     restoring.slots.insert(slot);
@@ -391,7 +419,7 @@ impl Controller {
     /// Finds ways for flows for which nothing was prepared.
     fn find_detours(&mut self, flows: &[FlowId]) {
         for id in flows {
-            let Some(flow) = self.flows.get(*id) else {
+            let Some(flow) = self.owners.flows.get(*id) else {
                 continue;
             };
             let way = self.best_way(flow);
@@ -406,11 +434,18 @@ impl Controller {
     pub(super) fn best_way(&self, flow: &Flow) -> Way {
         let admission = &flow.admission;
         let ways = &admission.ways;
-        if self.broken.is_empty() || ways.links().iter().all(|link| !self.broken.contains(link)) {
+        if self.topology.broken.is_empty()
+            || ways
+                .links()
+                .iter()
+                .all(|link| !self.topology.broken.contains(link))
+        {
             return Way::Base;
         }
         let mut alternatives = ways.alternatives.iter();
-        let fits = |(link, tree): &(LinkEnds, Tree)| !self.view.is_up(*link) && self.is_whole(tree);
+        let fits = |(link, tree): &(LinkEnds, Tree)| {
+            !self.topology.view.is_up(*link) && self.is_whole(tree)
+        };
         if let Some(index) = alternatives.position(fits) {
             return Way::Alternative(index);
         }
@@ -427,7 +462,7 @@ impl Controller {
         let mut reachable = flow.admission.destinations.clone();
         while !reachable.is_empty() {
             let found = find_tree(
-                &self.view,
+                &self.topology.view,
                 flow.admission.source,
                 &reachable,
                 &[],
@@ -443,14 +478,14 @@ impl Controller {
 
     /// Lets a flow take another way.
     pub(super) fn change_way(&mut self, id: FlowId, way: Way) {
-        self.flows.set_way(id, way);
+        self.owners.flows.set_way(id, way);
         self.promises_changed();
     }
 
     /// Moves flows that do not take their base tree to the best way there is.
     /// Those that would pass a switch which is not connected stay where they are.
     pub(super) fn reconsider_displaced(&mut self) {
-        let displaced = self.flows.displaced().collect();
+        let displaced = self.owners.flows.displaced().collect();
         self.reconsider(displaced);
     }
 
@@ -459,16 +494,16 @@ impl Controller {
         self.record_all();
         let mut parts = BTreeMap::new();
         for id in flows {
-            let Some(flow) = self.flows.get(id) else {
+            let Some(flow) = self.owners.flows.get(id) else {
                 continue;
             };
             let way = self.best_way(flow);
-            let present = self.moves.way_to(id).unwrap_or(&flow.way);
+            let present = self.tables.moves.way_to(id).unwrap_or(&flow.way);
             if way == *present || !self.is_reachable(flow.tree_of(&way)) {
                 continue;
             }
             let subject = EntryOwner::Flow(id);
-            self.moves.take(subject);
+            self.tables.moves.take(subject);
             if let Some(part) = self.plan_way(id, way) {
                 parts.insert(subject, part);
             }
@@ -478,19 +513,19 @@ impl Controller {
 
     fn is_reachable(&self, tree: Option<&Tree>) -> bool {
         let mut switches = tree.into_iter().flat_map(|tree| &tree.branches);
-        switches.all(|branch| self.sessions.of_switch(branch.datapath).is_some())
+        switches.all(|branch| self.ctx.sessions.of_switch(branch.datapath).is_some())
     }
 
     /// Returns the port at the other end of the link at a port.
     pub(super) fn far_end(&self, port: PortId) -> Option<PortId> {
-        let link = self.view.port(port)?.link?;
-        self.view.links()[link.index()].ends.opposite(port)
+        let link = self.topology.view.port(port)?.link?;
+        self.topology.view.links()[link.index()].ends.opposite(port)
     }
 
     /// Plans how a flow comes to another way.
     pub(super) fn plan_way(&self, id: FlowId, way: Way) -> Option<Part> {
-        let flow = self.flows.get(id)?;
-        let present = self.desired.content(EntryOwner::Flow(id));
+        let flow = self.owners.flows.get(id)?;
+        let present = self.tables.desired.content(EntryOwner::Flow(id));
         let source = flow.admission.source;
         let wanted = flow.content(&way);
         let stages = Stages::plan(&present, &wanted, Some(source), &|port| self.far_end(port));
@@ -502,12 +537,12 @@ impl Controller {
     pub(super) fn moved(&mut self, flows: &[FlowId]) {
         let mut back = 0;
         for id in flows {
-            let flow = self.flows.get(*id);
+            let flow = self.owners.flows.get(*id);
             back += usize::from(flow.is_some_and(|flow| flow.way == Way::Base));
         }
         self.promises_changed();
         if back > 0 {
-            self.outbox.notify(Event::Returned { flows: back });
+            self.ctx.outbox.notify(Event::Returned { flows: back });
         }
     }
 
@@ -518,8 +553,13 @@ impl Controller {
         operation: Operation,
         slots: impl IntoIterator<Item = Slot>,
     ) {
-        let (outbox, sessions, desired) = (&mut self.outbox, &self.sessions, &self.desired);
+        let (outbox, sessions, desired) = (
+            &mut self.ctx.outbox,
+            &self.ctx.sessions,
+            &self.tables.desired,
+        );
         let complete = self
+            .tables
             .confirmations
             .await_all(operation, slots, |slot, emit| {
                 emit(outbox.to(slot));
@@ -544,8 +584,8 @@ impl Controller {
                     self.settle(EntryOwner::Flow(*flow));
                     self.resume_subject(EntryOwner::Flow(*flow));
                 }
-                let confirmed_at = self.now;
-                self.outbox.notify(restoration.into_event(confirmed_at));
+                let confirmed_at = self.ctx.now;
+                self.ctx.outbox.notify(restoration.into_event(confirmed_at));
             }
             Operation::Repair(datapath, repair) => self.mended(datapath, repair),
             Operation::Level(asked) => self.level_answered(asked),
@@ -555,24 +595,28 @@ impl Controller {
 
     /// Gives a flow that is in force now its entries.
     pub(super) fn install(&mut self, id: FlowId) {
-        let Some(flow) = self.flows.get(id) else {
+        let Some(flow) = self.owners.flows.get(id) else {
             return;
         };
         let way = self.best_way(flow);
-        if way == Way::Base && flow.way == Way::Base && !self.desired.is_owner(EntryOwner::Flow(id))
+        if way == Way::Base
+            && flow.way == Way::Base
+            && !self.tables.desired.is_owner(EntryOwner::Flow(id))
         {
             return self.send_first(id);
         }
         let wanted = flow.content(&way);
-        self.flows.set_way(id, way);
+        self.owners.flows.set_way(id, way);
         self.set_content_at_once(EntryOwner::Flow(id), &wanted);
     }
 
     /// Returns what it costs a flow of `class` to leave by a port.
     pub(super) fn cost(&self, class: u8) -> impl Fn(PortId) -> u64 + '_ {
-        move |port| match self.metric {
+        move |port| match self.ctx.metric {
             crate::config::Metric::Links => 1,
-            crate::config::Metric::Delay => self.reservations.hop_delay(port, class).as_ps(),
+            crate::config::Metric::Delay => {
+                self.promises.reservations.hop_delay(port, class).as_ps()
+            }
         }
     }
 }

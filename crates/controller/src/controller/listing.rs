@@ -23,27 +23,39 @@ use super::requests::is_admitted;
 impl Controller {
     /// Lists the flows with numbers above `after`, at most so many.
     pub(super) fn list_flows(&mut self, id: RequestId, after: FlowId, most: usize) {
-        let admitted = self.flows.after(after).filter(|flow| is_admitted(flow));
+        let admitted = self
+            .owners
+            .flows
+            .after(after)
+            .filter(|flow| is_admitted(flow));
         let flows = admitted.take(most).map(|flow| self.summary(flow)).collect();
-        self.outbox.reply(id, Reply::Flows(flows));
+        self.ctx.outbox.reply(id, Reply::Flows(flows));
     }
 
     pub(super) fn show_flow(&mut self, id: RequestId, name: String) {
-        let known = self.flows.by_name(&name).and_then(|id| self.flows.get(id));
+        let known = self
+            .owners
+            .flows
+            .by_name(&name)
+            .and_then(|id| self.owners.flows.get(id));
         let reply = match known.filter(|flow| is_admitted(flow)) {
             Some(flow) => Reply::Flows(vec![self.summary(flow)]),
             None => Reply::UnknownFlow(name),
         };
-        self.outbox.reply(id, reply);
+        self.ctx.outbox.reply(id, reply);
     }
 
     /// Shows the network, without its hosts to whom was not granted to see them.
     pub(super) fn show_view(&mut self, id: RequestId, by: &Asker) {
-        let mut view = Box::new(self.view.clone());
-        if !self.applications.is_granted(by, Permission::SeeHosts) {
+        let mut view = Box::new(self.topology.view.clone());
+        if !self
+            .owners
+            .applications
+            .is_granted(by, Permission::SeeHosts)
+        {
             view.hide_hosts();
         }
-        self.outbox.reply(id, Reply::View(view));
+        self.ctx.outbox.reply(id, Reply::View(view));
     }
 
     pub(super) fn summary(&self, flow: &Flow) -> FlowSummary {
@@ -58,7 +70,7 @@ impl Controller {
     }
 
     pub(super) fn promises(&self) -> Promises {
-        let admitted = self.flows.iter().filter(|flow| is_admitted(flow));
+        let admitted = self.owners.flows.iter().filter(|flow| is_admitted(flow));
         let flows = admitted.filter_map(|flow| {
             let (reservation, guarantee) = (flow.reservation?, flow.admission.guarantee?);
             Some(PromisedFlow {
@@ -66,17 +78,17 @@ impl Controller {
                 name: flow.admission.requirement.name.clone(),
                 reservation,
                 guarantee,
-                at_levels: self.reservations.guarantees(
+                at_levels: self.promises.reservations.guarantees(
                     reservation,
                     &flow.admission.requirement,
                     guarantee,
                 ),
             })
         });
-        let (ledger, places, failures) = self.reservations.copy();
+        let (ledger, places, failures) = self.promises.reservations.copy();
         Promises {
             ledger,
-            levels: self.reservations.copy_levels(),
+            levels: self.promises.reservations.copy_levels(),
             places,
             failures,
             flows: flows.collect(),
@@ -109,7 +121,7 @@ impl Controller {
         flow.admission.guarantee?;
         match flow.admission.requirement.protection {
             Protection::None => None,
-            Protection::Restore { interruption, .. } => Some(self.timers.cover(interruption)),
+            Protection::Restore { interruption, .. } => Some(self.ctx.timers.cover(interruption)),
         }
     }
 
@@ -124,32 +136,39 @@ impl Controller {
     }
 
     pub(super) fn topology(&self) -> Topology {
-        let switches = self.view.switches().iter();
-        let links = self.view.links().iter();
-        let hosts = self.view.hosts().iter();
+        let switches = self.topology.view.switches().iter();
+        let links = self.topology.view.links().iter();
+        let hosts = self.topology.view.hosts().iter();
         Topology {
             switches: switches
                 .filter(|switch| switch.control == Control::Connected)
                 .count(),
             links: links
-                .filter(|link| link.carrier == Carrier::Up && !self.view.is_out_of_sight(link))
+                .filter(|link| {
+                    link.carrier == Carrier::Up && !self.topology.view.is_out_of_sight(link)
+                })
                 .count(),
             hosts: hosts.filter(|host| host.attachment.is_some()).count(),
-            flows: self.flows.iter().filter(|flow| is_admitted(flow)).count(),
+            flows: self
+                .owners
+                .flows
+                .iter()
+                .filter(|flow| is_admitted(flow))
+                .count(),
         }
     }
 
     /// Returns what was counted, and asks switches what they have counted since.
     pub(super) fn statistics(&mut self) -> Statistics {
-        let mut all = self.punts;
+        let mut all = self.southbound.punts;
         let mut switches = Vec::new();
-        for (_, session) in self.sessions.iter() {
+        for (_, session) in self.ctx.sessions.iter() {
             all.add(&session.punts);
             let telemetry = &session.telemetry;
             switches.extend(session.datapath().map(|datapath| SwitchStatistics {
                 datapath,
                 frames: session.punts.counts().collect(),
-                wanted_entries: self.desired.count(datapath),
+                wanted_entries: self.tables.desired.count(datapath),
                 ports: telemetry.ports.said.clone(),
                 tables: telemetry.tables.said.clone(),
                 flows: telemetry.flows.said.clone(),
@@ -158,7 +177,7 @@ impl Controller {
         switches.sort_by_key(|switch| switch.datapath);
         self.ask_for_counts();
         Statistics {
-            counters: self.counters,
+            counters: self.ctx.counters,
             frames: all.counts().collect(),
             switches,
         }
@@ -167,21 +186,21 @@ impl Controller {
     /// Asks switches what they have counted. Those of version 1.0 are not asked: their
     /// translator knows no such question.
     fn ask_for_counts(&mut self) {
-        let wide: Vec<_> = self.sessions.ready().collect();
+        let wide: Vec<_> = self.ctx.sessions.ready().collect();
         for (datapath, slot) in wide {
-            let entries = self.desired.count(datapath);
-            let is_narrow = self.sessions.narrow().contains(&slot);
-            let session = self.sessions.get_mut(slot).filter(|_| !is_narrow);
+            let entries = self.tables.desired.count(datapath);
+            let is_narrow = self.ctx.sessions.narrow().contains(&slot);
+            let session = self.ctx.sessions.get_mut(slot).filter(|_| !is_narrow);
             let Some(session) = session else {
                 continue;
             };
             let telemetry = &mut session.telemetry;
-            if !telemetry.is_due(self.now) {
+            if !telemetry.is_due(self.ctx.now) {
                 continue;
             }
-            let out = self.outbox.to(slot);
+            let out = self.ctx.outbox.to(slot);
             let mut ask = |question| {
-                let transaction = self.confirmations.transaction();
+                let transaction = self.tables.confirmations.transaction();
                 MultipartRequest::new(question).emit(transaction, out);
                 transaction
             };
@@ -203,7 +222,7 @@ impl Controller {
         transaction: TransactionId,
         reply: &MultipartReply<'_>,
     ) -> bool {
-        let desired = &self.desired;
+        let desired = &self.tables.desired;
         let flow_of = |entry: &FlowStatistics<'_>| {
             let place = Form::read(entry).ok()?.place();
             match desired.get(datapath, place)?.subject {
@@ -211,7 +230,7 @@ impl Controller {
                 _ => None,
             }
         };
-        let session = self.sessions.get_mut(slot);
+        let session = self.ctx.sessions.get_mut(slot);
         session.is_some_and(|it| it.telemetry.take(transaction, reply, flow_of))
     }
 }

@@ -57,10 +57,10 @@ impl Controller {
                 // It is counted all the same, as long as this instance runs.
                 Key::Leaving(_) => {}
                 Key::Intent(id) => self.intent_rejected(IntentId(id)),
-                Key::Switch(datapath) => self.inventory.switch_rejected(datapath),
+                Key::Switch(datapath) => self.topology.inventory.switch_rejected(datapath),
                 Key::Host(mac) => self.host_rejected(mac),
-                Key::Seen(mac) => self.inventory.host_rejected(mac),
-                Key::Link(link) => self.inventory.link_rejected(link),
+                Key::Seen(mac) => self.topology.inventory.host_rejected(mac),
+                Key::Link(link) => self.topology.inventory.link_rejected(link),
                 Key::Application(id) => self.application_rejected(id),
                 Key::Settings => self.settings_rejected(),
                 Key::Unloaded => self.unloading_rejected(),
@@ -71,22 +71,22 @@ impl Controller {
 
     /// Begins to act: all that was kept is known.
     fn replayed(&mut self) {
-        self.memory = Memory::Complete;
+        self.ctx.memory = Memory::Complete;
         self.follow_budgets();
         // By then every link that is there has been seen.
-        self.settled_at = self.now + self.timers.link_timeout;
-        let ready: Vec<_> = self.sessions.ready().collect();
+        self.ctx.settled_at = self.ctx.now + self.ctx.timers.link_timeout;
+        let ready: Vec<_> = self.ctx.sessions.ready().collect();
         for (datapath, _) in ready {
             self.keep_switch(datapath);
             self.ask_for_entries(datapath);
         }
-        self.outbox.notify(Event::Ready);
+        self.ctx.outbox.notify(Event::Ready);
     }
 
     /// Returns whether the network is still being found after a start: what is not
     /// wanted yet may be wanted soon.
     pub(super) fn is_settling(&self) -> bool {
-        self.now < self.settled_at
+        self.ctx.now < self.ctx.settled_at
     }
 
     /// Returns whether a request can be answered before all that was kept is
@@ -123,43 +123,43 @@ impl Controller {
             | Request::Unload(_)
             | Request::Reload(_)
             | Request::RemoveHost(_)
-            | Request::ForgetSwitch(_) => self.memory == Memory::Complete,
+            | Request::ForgetSwitch(_) => self.ctx.memory == Memory::Complete,
         }
     }
 
     /// Has the store keep a switch as it is now, if that is new to it.
     pub(super) fn keep_switch(&mut self, datapath: DatapathId) {
-        if self.memory == Memory::Incomplete {
+        if self.ctx.memory == Memory::Incomplete {
             return;
         }
-        let Some(switch) = self.view.switch(datapath) else {
+        let Some(switch) = self.topology.view.switch(datapath) else {
             return;
         };
-        let switch = &self.view.switches()[switch.index()];
-        if let Some(write) = self.inventory.note_switch(switch) {
-            self.outbox.store(write);
+        let switch = &self.topology.view.switches()[switch.index()];
+        if let Some(write) = self.topology.inventory.note_switch(switch) {
+            self.ctx.outbox.store(write);
         }
     }
 
     /// Has the store keep a link, if it is new to it.
     pub(super) fn keep_link(&mut self, link: LinkEnds) {
-        if let Some(write) = self.inventory.note_link(link) {
-            self.outbox.store(write);
+        if let Some(write) = self.topology.inventory.note_link(link) {
+            self.ctx.outbox.store(write);
         }
     }
 
     /// Has the store forget a link of which an end is joined to another port now.
     pub(super) fn strike_link(&mut self, link: LinkEnds) {
-        if let Some(write) = self.inventory.strike_link(link) {
-            self.outbox.store(write);
+        if let Some(write) = self.topology.inventory.strike_link(link) {
+            self.ctx.outbox.store(write);
         }
     }
 
     /// Forgets a switch that will not come back.
     pub(super) fn forget_switch(&mut self, id: RequestId, datapath: DatapathId) {
-        let reply = match self.view.switch(datapath) {
+        let reply = match self.topology.view.switch(datapath) {
             None => Reply::UnknownSwitch(datapath),
-            Some(switch) => match self.view.switches()[switch.index()].control {
+            Some(switch) => match self.topology.view.switches()[switch.index()].control {
                 Control::Connected => Reply::StillConnected(datapath),
                 Control::Forgotten => Reply::UnknownSwitch(datapath),
                 Control::Lost => {
@@ -168,36 +168,41 @@ impl Controller {
                 }
             },
         };
-        self.outbox.reply(id, reply);
+        self.ctx.outbox.reply(id, reply);
     }
 
     /// Forgets a switch that is away.
     pub(super) fn drop_switch(&mut self, datapath: DatapathId) {
-        if let Some(switch) = self.view.switch(datapath) {
-            self.view.forget(switch);
-            self.view.release(switch);
+        if let Some(switch) = self.topology.view.switch(datapath) {
+            self.topology.view.forget(switch);
+            self.topology.view.release(switch);
             self.unwant_services(datapath);
-            for write in self.inventory.strike_switch(datapath) {
-                self.outbox.store(write);
+            for write in self.topology.inventory.strike_switch(datapath) {
+                self.ctx.outbox.store(write);
             }
         }
     }
 
     fn switch_kept(&mut self, datapath: DatapathId, record: &[u8]) {
-        match self.inventory.switch_kept(datapath, record) {
+        match self.topology.inventory.switch_kept(datapath, record) {
             Some(ports) => {
-                self.view.remember_switch(self.now, datapath, &ports);
+                self.topology
+                    .view
+                    .remember_switch(self.ctx.now, datapath, &ports);
                 self.note_away(datapath);
             }
-            None => self.outbox.notify(Event::SwitchUnreadable { datapath }),
+            None => self.ctx.outbox.notify(Event::SwitchUnreadable { datapath }),
         }
     }
 
     /// Takes in where a host was last seen. A host of which that cannot be read is found
     /// again by its next frame.
     fn host_seen(&mut self, mac: MacAddress, record: &[u8]) {
-        if let Some(port) = self.inventory.host_kept(mac, record)
-            && let Some(change) = self.hosts.remember(&mut self.view, mac, port)
+        if let Some(port) = self.topology.inventory.host_kept(mac, record)
+            && let Some(change) = self
+                .topology
+                .hosts
+                .remember(&mut self.topology.view, mac, port)
         {
             self.tell_of_host(change);
         }
@@ -205,24 +210,24 @@ impl Controller {
 
     /// Has the store keep where a host is, if it was seen there and that is new.
     pub(super) fn keep_host(&mut self, name: &str, port: PortId) {
-        if self.memory == Memory::Incomplete {
+        if self.ctx.memory == Memory::Incomplete {
             return;
         }
-        let Some(host) = self.view.host(name) else {
+        let Some(host) = self.topology.view.host(name) else {
             return;
         };
         let is_seen = match host.origin {
             HostOrigin::Learned | HostOrigin::Named => true,
             HostOrigin::Configured => false,
         };
-        let write = is_seen.then(|| self.inventory.note_host(host.mac, port));
+        let write = is_seen.then(|| self.topology.inventory.note_host(host.mac, port));
         if let Some(write) = write.flatten() {
-            self.outbox.store(write);
+            self.ctx.outbox.store(write);
         }
     }
 
     fn link_kept(&mut self, link: LinkEnds) {
-        self.inventory.link_kept(link);
-        self.view.remember_link(self.now, link);
+        self.topology.inventory.link_kept(link);
+        self.topology.view.remember_link(self.ctx.now, link);
     }
 }

@@ -21,7 +21,7 @@ use super::requests::is_admitted;
 impl Controller {
     /// Decides anew upon the flows of a host that has moved.
     pub(super) fn host_moved(&mut self, name: &str) {
-        let concerned = self.flows.iter().filter(|flow| {
+        let concerned = self.owners.flows.iter().filter(|flow| {
             let requirement = &flow.admission.requirement;
             let mut destinations = requirement.destinations.iter();
             is_admitted(flow)
@@ -43,24 +43,24 @@ impl Controller {
     fn release(&mut self, id: FlowId) {
         self.wait_no_more(id);
         self.keep_leaving(id);
-        if let Some(flow) = self.flows.get(id).cloned() {
+        if let Some(flow) = self.owners.flows.get(id).cloned() {
             self.leave(&flow);
         }
-        if let Some(flow) = self.flows.get_mut(id) {
+        if let Some(flow) = self.owners.flows.get_mut(id) {
             flow.reservation = None;
         }
         self.promises_changed();
     }
 
     pub(super) fn decide_anew(&mut self, id: FlowId) {
-        let Some(flow) = self.flows.get(id) else {
+        let Some(flow) = self.owners.flows.get(id) else {
             return;
         };
         let requirement = flow.admission.requirement.clone();
         match self.decide(id, requirement) {
             Ok((admission, reservation)) => {
-                self.desk.hold(id, reservation);
-                self.outbox.store(StoreWrite {
+                self.promises.desk.hold(id, reservation);
+                self.ctx.outbox.store(StoreWrite {
                     key: Key::Admission(id.0),
                     value: Some(admission.to_bytes()),
                 });
@@ -75,41 +75,41 @@ impl Controller {
     /// Puts a new admission in the place of the one that a flow has.
     pub(super) fn replace(&mut self, id: FlowId, admission: Admission) {
         self.record(id);
-        let Some(old) = self.flows.remove(id) else {
+        let Some(old) = self.owners.flows.remove(id) else {
             return;
         };
-        self.moves.take(EntryOwner::Flow(id));
+        self.tables.moves.take(EntryOwner::Flow(id));
         // What is held for it was found beside what it has.
-        match self.desk.held(id) {
+        match self.promises.desk.held(id) {
             Some(held) => {
-                self.reservations.release(held);
+                self.promises.reservations.release(held);
                 self.is_moving(&old);
             }
             None => self.give_back(&old),
         }
         self.adopt(id, admission);
-        self.flows.set_admitted(id);
+        self.owners.flows.set_admitted(id);
         self.exchange_entries(id);
         self.promises_changed();
         let name = self.name_of_flow(id);
-        self.outbox.notify(Event::Readmitted { flow: id, name });
+        self.ctx.outbox.notify(Event::Readmitted { flow: id, name });
     }
 
     /// Gives back what is held for a flow until the store has kept its new
     /// admission.
     pub(super) fn let_go(&mut self, id: FlowId) {
-        if let Some(reservation) = self.desk.held(id) {
-            self.reservations.release(reservation);
+        if let Some(reservation) = self.promises.desk.held(id) {
+            self.promises.reservations.release(reservation);
         }
     }
 
     /// Replaces the entries that a flow had by those of its new admission.
     fn exchange_entries(&mut self, id: FlowId) {
-        let Some(flow) = self.flows.get(id) else {
+        let Some(flow) = self.owners.flows.get(id) else {
             return;
         };
         let way = self.best_way(flow);
-        self.flows.set_way(id, way.clone());
+        self.owners.flows.set_way(id, way.clone());
         if let Some(part) = self.plan_way(id, way) {
             self.begin_move(BTreeMap::from([(EntryOwner::Flow(id), part)]));
         }

@@ -11,14 +11,20 @@ use super::Controller;
 
 impl Controller {
     pub(super) fn name_of_switch(&self, datapath: DatapathId) -> String {
-        match self.reservations.parameters(datapath).name.as_str() {
+        match self
+            .promises
+            .reservations
+            .parameters(datapath)
+            .name
+            .as_str()
+        {
             "" => format!("{:x}", datapath.0),
             name => name.to_owned(),
         }
     }
 
     pub(super) fn name_of_flow(&self, flow: FlowId) -> Option<String> {
-        let flow = self.flows.get(flow)?;
+        let flow = self.owners.flows.get(flow)?;
         Some(flow.admission.requirement.name.clone())
     }
 
@@ -59,12 +65,12 @@ impl Controller {
             Place::Switch(datapath) => return format!("switch {}", self.name_of_switch(datapath)),
             Place::Port(port) => port,
         };
-        let link = self.view.port(port).and_then(|port| port.link);
+        let link = self.topology.view.port(port).and_then(|port| port.link);
         if let Some(link) = link {
-            return self.name_of_link(self.view.links()[link.index()].ends);
+            return self.name_of_link(self.topology.view.links()[link.index()].ends);
         }
         let switch = self.name_of_switch(port.datapath);
-        let mut hosts = self.view.hosts().iter();
+        let mut hosts = self.topology.view.hosts().iter();
         match hosts.find(|host| host.attachment == Some(port)) {
             Some(host) => format!("link {switch}-{}", host.name),
             None => format!("port {} of {switch}", port.port),

@@ -36,14 +36,14 @@ impl Controller {
     /// Takes what somebody says of a host.
     pub(super) fn set_host(&mut self, id: RequestId, host: StaticHost) {
         if self.host_desk.is_waiting_for(&host) || self.host_desk.named.len() >= MAX_WAITING {
-            self.outbox.reply(id, Reply::Busy);
+            self.ctx.outbox.reply(id, Reply::Busy);
             return;
         }
         if let Err(refusal) = self.check_host(&host) {
-            self.outbox.reply(id, Reply::HostRefused(refusal));
+            self.ctx.outbox.reply(id, Reply::HostRefused(refusal));
             return;
         }
-        self.outbox.store(StoreWrite {
+        self.ctx.outbox.store(StoreWrite {
             key: Key::Host(host.mac),
             value: Some(record::to_bytes(&host)),
         });
@@ -51,12 +51,16 @@ impl Controller {
     }
 
     fn check_host(&self, host: &StaticHost) -> Result<(), HostRefusal> {
-        let before = self.view.host_by_mac(host.mac).map(|host| &host.name);
+        let before = self
+            .topology
+            .view
+            .host_by_mac(host.mac)
+            .map(|host| &host.name);
         let renamed = before.filter(|name| **name != host.name);
         let in_use = renamed.and_then(|name| Some((name.clone(), self.flow_of_host(name)?)));
         match in_use {
             Some((name, flow)) => Err(HostRefusal::InUse { name, flow }),
-            None => self.hosts.check(&self.view, host),
+            None => self.topology.hosts.check(&self.topology.view, host),
         }
     }
 
@@ -65,7 +69,7 @@ impl Controller {
         self.host_desk.kept.insert(mac);
         let waiting = self.host_desk.named.remove(&mac);
         let named = record::from_bytes(mac, bytes);
-        let result = named.map(|host| self.hosts.set(&mut self.view, host));
+        let result = named.map(|host| self.topology.hosts.set(&mut self.topology.view, host));
         let reply = match result {
             Some(Ok(changes)) => {
                 for change in changes {
@@ -74,44 +78,44 @@ impl Controller {
                 Reply::HostSet
             }
             Some(Err(refusal)) if waiting.is_some() => {
-                self.outbox.store(StoreWrite {
+                self.ctx.outbox.store(StoreWrite {
                     key: Key::Host(mac),
                     value: None,
                 });
                 Reply::HostRefused(refusal)
             }
             Some(Err(refusal)) => {
-                self.outbox.notify(Event::HostUnusable { mac });
+                self.ctx.outbox.notify(Event::HostUnusable { mac });
                 Reply::HostRefused(refusal)
             }
             None => {
-                self.outbox.notify(Event::HostUnusable { mac });
+                self.ctx.outbox.notify(Event::HostUnusable { mac });
                 Reply::NotStored
             }
         };
         if let Some((id, _)) = waiting {
-            self.outbox.reply(id, reply);
+            self.ctx.outbox.reply(id, reply);
         }
     }
 
     /// Forgets a host at which no flow begins or ends.
     pub(super) fn remove_host(&mut self, id: RequestId, name: String) {
-        let Some(mac) = self.view.host(&name).map(|host| host.mac) else {
-            self.outbox.reply(id, Reply::UnknownHost(name));
+        let Some(mac) = self.topology.view.host(&name).map(|host| host.mac) else {
+            self.ctx.outbox.reply(id, Reply::UnknownHost(name));
             return;
         };
         if let Some(flow) = self.flow_of_host(&name) {
             let refusal = HostRefusal::InUse { name, flow };
-            self.outbox.reply(id, Reply::HostRefused(refusal));
+            self.ctx.outbox.reply(id, Reply::HostRefused(refusal));
             return;
         }
         if !self.host_desk.kept.contains(&mac) {
             self.drop_host(mac);
-            self.outbox.reply(id, Reply::HostRemoved);
+            self.ctx.outbox.reply(id, Reply::HostRemoved);
             return;
         }
         self.host_desk.removed.entry(mac).or_default().push(id);
-        self.outbox.store(StoreWrite {
+        self.ctx.outbox.store(StoreWrite {
             key: Key::Host(mac),
             value: None,
         });
@@ -123,7 +127,7 @@ impl Controller {
         self.drop_host(mac);
         let waiting = self.host_desk.removed.remove(&mac);
         for id in waiting.into_iter().flatten() {
-            self.outbox.reply(id, Reply::HostRemoved);
+            self.ctx.outbox.reply(id, Reply::HostRemoved);
         }
     }
 
@@ -131,28 +135,33 @@ impl Controller {
         let named = self.host_desk.named.remove(&mac).map(|(id, _)| id);
         let removed = self.host_desk.removed.remove(&mac);
         for id in named.into_iter().chain(removed.into_iter().flatten()) {
-            self.outbox.reply(id, Reply::NotStored);
+            self.ctx.outbox.reply(id, Reply::NotStored);
         }
     }
 
     /// Removes a host from the view, with its rules.
     pub(super) fn drop_host(&mut self, mac: MacAddress) {
-        let Some(name) = self.view.host_by_mac(mac).map(|host| host.name.clone()) else {
+        let Some(name) = self
+            .topology
+            .view
+            .host_by_mac(mac)
+            .map(|host| host.name.clone())
+        else {
             return;
         };
         self.mark_route(&name);
         self.host_concerns_intents(&name);
-        self.hosts.remove(&mut self.view, mac);
-        if let Some(write) = self.inventory.strike_host(mac) {
-            self.outbox.store(write);
+        self.topology.hosts.remove(&mut self.topology.view, mac);
+        if let Some(write) = self.topology.inventory.strike_host(mac) {
+            self.ctx.outbox.store(write);
         }
         self.clear_rules(EntryOwner::KnownHost(mac));
-        self.outbox.notify(Event::HostRemoved { name });
+        self.ctx.outbox.notify(Event::HostRemoved { name });
     }
 
     /// Returns the name of a flow that begins or ends at a host.
     pub(super) fn flow_of_host(&self, host: &str) -> Option<String> {
-        let flows = self.flows.iter();
+        let flows = self.owners.flows.iter();
         let mut requirements = flows.map(|flow| &flow.admission.requirement);
         let uses = requirements.find(|requirement| {
             let mut destinations = requirement.destinations.iter();

@@ -67,10 +67,14 @@ impl Controller {
     fn place_of(&self, endpoint: &Endpoint) -> Result<PortId, NoPath> {
         match endpoint {
             Endpoint::Host(name) => {
-                let port = self.view.host(name).and_then(|host| host.attachment);
+                let port = self
+                    .topology
+                    .view
+                    .host(name)
+                    .and_then(|host| host.attachment);
                 port.ok_or_else(|| NoPath::UnknownHost { name: name.clone() })
             }
-            Endpoint::Port(port) => match self.view.port(*port) {
+            Endpoint::Port(port) => match self.topology.view.port(*port) {
                 Some(_) => Ok(*port),
                 None => Err(NoPath::UnknownPort {
                     port: port.to_string(),
@@ -148,7 +152,7 @@ impl Controller {
                 || far.is_some_and(|far| question.full.contains(&Place::Switch(far)));
             !is_full && !avoid.contains(&link)
         };
-        Graph::new(&self.view, &self.cost(question.class()), &is_open)
+        Graph::new(&self.topology.view, &self.cost(question.class()), &is_open)
     }
 
     /// Returns a path as it is answered, if it has room for the load; notes where
@@ -157,7 +161,11 @@ impl Controller {
         let tree = path.tree(question.from, question.to);
         let guarantee = match &question.load {
             None => None,
-            Some(load) => match self.reservations.what_if(load, question.from, &tree) {
+            Some(load) => match self
+                .promises
+                .reservations
+                .what_if(load, question.from, &tree)
+            {
                 Ok(guarantee) => Some(guarantee),
                 Err(refused) => {
                     question.full.extend(refused.place);
@@ -173,10 +181,13 @@ impl Controller {
     /// no room.
     fn found_in_ledger(&mut self, question: &Question<'_>) -> Option<FoundPath> {
         let (load, from, to) = (question.load.as_ref()?, question.from, question.to);
-        let tree =
-            self.reservations
-                .find_way_beside(&self.view, load, [from, to], question.avoid)?;
-        let guarantee = self.reservations.what_if(load, from, &tree).ok()?;
+        let tree = self.promises.reservations.find_way_beside(
+            &self.topology.view,
+            load,
+            [from, to],
+            question.avoid,
+        )?;
+        let guarantee = self.promises.reservations.what_if(load, from, &tree).ok()?;
         let cost = self.cost(load.class);
         let leaves = tree.branches.iter().filter_map(|branch| {
             let (parent, port) = branch.parent?;

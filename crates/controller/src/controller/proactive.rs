@@ -20,18 +20,18 @@ use super::upkeep::Slice;
 impl Controller {
     /// Takes in that proactive routes are wanted, or are not any more.
     pub(super) fn proactive_routes_change(&mut self) {
-        let kept: Vec<MacAddress> = self.intents.routes().collect();
-        let known = self.view.hosts().iter().map(|host| host.mac);
+        let kept: Vec<MacAddress> = self.owners.intents.routes().collect();
+        let known = self.topology.view.hosts().iter().map(|host| host.mac);
         for host in known.chain(kept) {
-            self.intents.mark(Item::Route(host));
+            self.owners.intents.mark(Item::Route(host));
         }
-        self.intents.mark(Item::Flood);
+        self.owners.intents.mark(Item::Flood);
     }
 
     /// Returns who has the rules of routes.
     pub(super) fn owner_of_routes(&self) -> RuleOwner {
         let kind = ApplicationKind::ProactiveRoutes;
-        match self.applications.of_kind(kind) {
+        match self.owners.applications.of_kind(kind) {
             Some(id) => self.owner_of_application(id),
             None => RuleOwner::Controller,
         }
@@ -39,36 +39,36 @@ impl Controller {
 
     /// Returns how many rules there are for routes.
     pub(super) fn count_route_rules(&self) -> usize {
-        let hosts = self.intents.routes().map(Some);
+        let hosts = self.owners.intents.routes().map(Some);
         let subjects = hosts.chain([None]).map(EntryOwner::Route);
         subjects
-            .map(|subject| self.desired.of_subject(subject).count())
+            .map(|subject| self.tables.desired.of_subject(subject).count())
             .sum()
     }
 
     /// Takes in that a host was found, has moved or is gone.
     pub(super) fn mark_route(&mut self, name: &str) {
-        if self.is_proactive
-            && let Some(host) = self.view.host(name)
+        if self.programs.is_proactive
+            && let Some(host) = self.topology.view.host(name)
         {
-            self.intents.mark(Item::Route(host.mac));
+            self.owners.intents.mark(Item::Route(host.mac));
         }
     }
 
     /// Leads frames from everywhere to a host.
     pub(super) fn keep_route(&mut self, mac: MacAddress, slice: &mut Slice) {
         let (item, subject) = (Item::Route(mac), EntryOwner::Route(Some(mac)));
-        let wanted = self.is_proactive;
-        let host = self.view.host_by_mac(mac).filter(|_| wanted);
+        let wanted = self.programs.is_proactive;
+        let host = self.topology.view.host_by_mac(mac).filter(|_| wanted);
         let spanned = host
             .and_then(|host| host.attachment)
-            .and_then(|at| slice.atlas.span(&self.view, at));
+            .and_then(|at| slice.atlas.span(&self.topology.view, at));
         let is_known = host.is_some();
         let Some((tree, cost)) = spanned else {
             self.set_content_at_once(subject, &Content::new());
             match is_known {
-                true => self.intents.set_course(item, None),
-                false => self.intents.forget_item(item),
+                true => self.owners.intents.set_course(item, None),
+                false => self.owners.intents.forget_item(item),
             }
             return;
         };
@@ -78,18 +78,18 @@ impl Controller {
             cost,
         };
         if self.is_route_kept(item, &course) {
-            self.intents.settle_in(item);
+            self.owners.intents.settle_in(item);
         } else {
             self.place_route(mac, course, slice);
         }
         match is_whole {
-            true => self.intents.mark_finished(item),
-            false => self.intents.mark_unfinished(item),
+            true => self.owners.intents.mark_finished(item),
+            false => self.owners.intents.mark_unfinished(item),
         }
     }
 
     fn count_connected(&self) -> usize {
-        let switches = self.view.switches().iter();
+        let switches = self.topology.view.switches().iter();
         switches
             .filter(|switch| switch.control == Control::Connected)
             .count()
@@ -101,25 +101,25 @@ impl Controller {
         let content = content(&to_host(tree, mac));
         // Also while the old way is broken: who would be told first would send back to
         // those that are not told yet.
-        if self.intents.course(item).is_some() {
+        if self.owners.intents.course(item).is_some() {
             let depths = (0..tree.branches.len())
                 .map(|place| (tree.branches[place].datapath, tree.depth(place)));
             let depths = depths.collect();
-            self.moves.take(subject);
-            let stages = outwards(&self.desired.content(subject), &content, &depths);
+            self.tables.moves.take(subject);
+            let stages = outwards(&self.tables.desired.content(subject), &content, &depths);
             let relies_on = self.unconfirmed(subject, &content);
             let part = Part::new(stages, None, relies_on);
             slice.moves.insert(subject, part);
         } else {
             self.set_content_at_once(subject, &content);
         }
-        self.intents.set_course(item, Some(course));
+        self.owners.intents.set_course(item, Some(course));
     }
 
     /// Returns whether a route is whole, leads from all switches from which it can
     /// and costs no more than the best one.
     fn is_route_kept(&self, item: Item, best: &Course) -> bool {
-        let Some(present) = self.intents.course(item) else {
+        let Some(present) = self.owners.intents.course(item) else {
             return false;
         };
         let switches = |course: &Course| {
@@ -129,7 +129,7 @@ impl Controller {
                 .collect::<BTreeSet<_>>()
         };
         let root = |course: &Course| course.trees[0].branches[0].entrance();
-        present.links().all(|link| self.view.is_up(link))
+        present.links().all(|link| self.topology.view.is_up(link))
             && root(present) == root(best)
             && switches(present) == switches(best)
             && present.cost <= best.cost
@@ -138,32 +138,32 @@ impl Controller {
     /// Leads what goes to all along one tree.
     pub(super) fn keep_flood(&mut self, slice: &mut Slice) {
         let subject = EntryOwner::Route(None);
-        if !self.is_proactive {
-            self.flood = Flood::new();
+        if !self.programs.is_proactive {
+            self.programs.flood = Flood::new();
             self.set_content_at_once(subject, &Content::new());
-            self.intents.forget_item(Item::Flood);
+            self.owners.intents.forget_item(Item::Flood);
             return;
         }
         // Ports come and go without anybody else asking.
-        self.intents.mark_unfinished(Item::Flood);
+        self.owners.intents.mark_unfinished(Item::Flood);
         let flood = self.find_flood(slice);
-        if flood == self.flood {
+        if flood == self.programs.flood {
             return;
         }
         let wanted = content(&to_all(&flood));
-        let shared = content(&to_all(&common(&self.flood, &flood)));
-        self.moves.take(subject);
-        let stages = narrowed(&self.desired.content(subject), &shared, &wanted);
+        let shared = content(&to_all(&common(&self.programs.flood, &flood)));
+        self.tables.moves.take(subject);
+        let stages = narrowed(&self.tables.desired.content(subject), &shared, &wanted);
         let relies_on = self.unconfirmed(subject, &wanted);
         let part = Part::new(stages, None, relies_on);
         slice.moves.insert(subject, part);
-        self.flood = flood;
+        self.programs.flood = flood;
     }
 
     /// Returns by which ports connected switches send what goes to all: where hosts
     /// may be, and along the tree from the lowest switch of each part.
     fn find_flood(&self, slice: &Slice) -> Flood {
-        let connected = self.view.switches().iter();
+        let connected = self.topology.view.switches().iter();
         let connected = connected.filter(|switch| switch.control == Control::Connected);
         let mut flood: Flood = connected
             .map(|switch| {
@@ -172,7 +172,7 @@ impl Controller {
                     .iter()
                     .filter(|port| port.carrier == Carrier::Up);
                 let ports = up.map(|port| PortId::new(switch.datapath, port.number));
-                let access = ports.filter(|port| self.view.is_edge(*port));
+                let access = ports.filter(|port| self.topology.view.is_edge(*port));
                 let openings = Openings {
                     trunks: BTreeSet::new(),
                     access: access.map(|port| port.port).collect(),
@@ -183,7 +183,7 @@ impl Controller {
         let mut left: BTreeSet<DatapathId> = flood.keys().copied().collect();
         while let Some(root) = left.pop_first() {
             let source = PortId::new(root, wire::openflow::PortNumber(0));
-            let Some((tree, _)) = slice.atlas.span(&self.view, source) else {
+            let Some((tree, _)) = slice.atlas.span(&self.topology.view, source) else {
                 continue;
             };
             for branch in &tree.branches {

@@ -13,6 +13,7 @@
 
 use units::{Duration, Instant};
 
+use crate::admission::Reservations;
 use crate::desired::{EntryOwner, Standing};
 use crate::flows::{Flow, Installation, Way};
 use crate::hosts::contests::CONTEST_LASTS;
@@ -20,10 +21,12 @@ use crate::northbound::{Cause, Dispute, Event, FlowId, Promise, PromiseState};
 use crate::path::Tree;
 use crate::place::PortId;
 use crate::view::Carrier;
+use crate::ways::KnownWays;
 
 use super::Controller;
+use super::links::Restoring;
 use super::memory::Memory;
-use super::requests::is_admitted;
+use super::requests::{Desk, is_admitted};
 
 /// How many flows are judged at once.
 const JUDGED_AT_ONCE: usize = 64;
@@ -74,40 +77,68 @@ type Verdict = (PromiseState, Option<Cause>, Option<Instant>);
 
 const HOLDS: Verdict = (PromiseState::Holds, None, None);
 
+/// What is promised to flows, and what is done so that it holds.
+#[derive(Debug)]
+pub(super) struct Promises {
+    pub(super) reservations: Reservations,
+    /// The ways that were found for flows in the network as it is.
+    pub(super) known_ways: KnownWays,
+    pub(super) desk: Desk,
+    pub(super) judging: Judging,
+    /// The break that is being made up for.
+    pub(super) restoring: Option<Restoring>,
+}
+
+impl Promises {
+    pub(super) fn new(now: Instant, reservations: Reservations) -> Self {
+        Self {
+            reservations,
+            known_ways: KnownWays::default(),
+            desk: Desk::default(),
+            judging: Judging::new(now),
+            restoring: None,
+        }
+    }
+}
+
 impl Controller {
     /// Notes that something has changed that promises may rest on.
     pub(super) const fn promises_changed(&mut self) {
-        self.judging.is_stale = true;
+        self.promises.judging.is_stale = true;
     }
 
     /// Notes that somebody has the address of a host elsewhere than that is.
     pub(super) fn contest(&mut self, host: &str, at: PortId) {
-        if self.contests.note(self.now, host, at) {
+        if self.topology.contests.note(self.ctx.now, host, at) {
             self.promises_changed();
         }
-        self.judging.undisputed = Some(self.now + CONTEST_LASTS);
+        self.promises.judging.undisputed = Some(self.ctx.now + CONTEST_LASTS);
     }
 
     /// Judges a slice of the flows, if something has changed, and tells of those whose
     /// promise stands otherwise than before. Nobody waits for that whose request is being
     /// decided.
     pub(super) fn judge_some(&mut self) {
-        if self.desk.is_deciding() {
+        if self.promises.desk.is_deciding() {
             return;
         }
-        let settled = self.judging.undisputed.take_if(|over| *over <= self.now);
-        self.judging.is_stale |= settled.is_some();
-        if self.judging.after.is_none() {
-            if !self.judging.is_stale || self.now < self.judging.next {
+        let settled = self
+            .promises
+            .judging
+            .undisputed
+            .take_if(|over| *over <= self.ctx.now);
+        self.promises.judging.is_stale |= settled.is_some();
+        if self.promises.judging.after.is_none() {
+            if !self.promises.judging.is_stale || self.ctx.now < self.promises.judging.next {
                 return;
             }
-            self.judging.is_stale = false;
-            self.judging.after = Some(FlowId(0));
+            self.promises.judging.is_stale = false;
+            self.promises.judging.after = Some(FlowId(0));
         }
-        let after = self.judging.after.unwrap_or(FlowId(0));
+        let after = self.promises.judging.after.unwrap_or(FlowId(0));
         let broken = self.too_much_broken();
         let mut last = None;
-        let slice = self.flows.after(after).take(JUDGED_AT_ONCE);
+        let slice = self.owners.flows.after(after).take(JUDGED_AT_ONCE);
         let mut count = 0;
         let mut changed = Vec::new();
         for flow in slice {
@@ -117,11 +148,11 @@ impl Controller {
                 changed.push((flow.id, promise));
             }
         }
-        self.judging.after = last.filter(|_| count == JUDGED_AT_ONCE);
-        if self.judging.after.is_none() {
-            let flows = u64::try_from(self.flows.len()).unwrap_or(u64::MAX);
+        self.promises.judging.after = last.filter(|_| count == JUDGED_AT_ONCE);
+        if self.promises.judging.after.is_none() {
+            let flows = u64::try_from(self.owners.flows.len()).unwrap_or(u64::MAX);
             let rest = REST_A_FLOW * flows;
-            self.judging.next = self.now + rest.max(SHORTEST_REST);
+            self.promises.judging.next = self.ctx.now + rest.max(SHORTEST_REST);
         }
         for (id, promise) in changed {
             self.tell_promise(id, promise);
@@ -131,25 +162,25 @@ impl Controller {
     /// Has all flows know their guarantees, if budgets have been chosen anew since that was
     /// done last.
     pub(super) fn follow_budgets(&mut self) {
-        let choices = self.reservations.choices();
-        if self.judging.choices == choices || self.memory == Memory::Incomplete {
+        let choices = self.promises.reservations.choices();
+        if self.promises.judging.choices == choices || self.ctx.memory == Memory::Incomplete {
             return;
         }
-        self.judging.choices = choices;
+        self.promises.judging.choices = choices;
         let mut moved = 0;
-        for flow in self.flows.iter_mut() {
+        for flow in self.owners.flows.iter_mut() {
             let guarantee = flow
                 .reservation
-                .and_then(|reservation| self.reservations.guarantee_now(reservation));
+                .and_then(|reservation| self.promises.reservations.guarantee_now(reservation));
             if guarantee.is_some() && flow.admission.guarantee != guarantee {
                 flow.admission.guarantee = guarantee;
                 moved += usize::from(is_admitted(flow));
             }
         }
-        if let Some(slowdown) = self.reservations.slowdown()
+        if let Some(slowdown) = self.promises.reservations.slowdown()
             && moved > 0
         {
-            self.outbox.notify(Event::GuaranteesMoved {
+            self.ctx.outbox.notify(Event::GuaranteesMoved {
                 flows: moved,
                 slowdown_thousandths: slowdown.thousandths(),
             });
@@ -157,7 +188,7 @@ impl Controller {
     }
 
     fn tell_promise(&mut self, id: FlowId, promise: Promise) {
-        let Some(flow) = self.flows.get_mut(id) else {
+        let Some(flow) = self.owners.flows.get_mut(id) else {
             return;
         };
         let before = flow.promise.replace(promise.clone());
@@ -166,7 +197,7 @@ impl Controller {
             before.is_none() && matches!(promise.state, PromiseState::Holds | PromiseState::None);
         if !was_quiet {
             let name = Some(flow.admission.requirement.name.clone());
-            self.outbox.notify(Event::PromiseChanged {
+            self.ctx.outbox.notify(Event::PromiseChanged {
                 flow: id,
                 name,
                 promise,
@@ -183,7 +214,7 @@ impl Controller {
     fn promise_of(&self, flow: &Flow, broken: Option<usize>) -> Promise {
         let (state, cause, since) = self.judge(flow, broken);
         let told = flow.promise.as_ref().filter(|told| told.state == state);
-        let since = told.map_or(since.unwrap_or(self.now), |told| told.since);
+        let since = told.map_or(since.unwrap_or(self.ctx.now), |told| told.since);
         Promise {
             state,
             since,
@@ -192,7 +223,8 @@ impl Controller {
     }
 
     fn too_much_broken(&self) -> Option<usize> {
-        self.promises_are_suspended().then_some(self.broken.len())
+        self.promises_are_suspended()
+            .then_some(self.topology.broken.len())
     }
 
     fn judge(&self, flow: &Flow, broken: Option<usize>) -> Verdict {
@@ -229,7 +261,7 @@ impl Controller {
         let switch = self.name_of_switch(datapath);
         let heard = self.heard_at(datapath);
         let cause = match self.is_suspect(datapath) {
-            _ if self.others.contains(&datapath) => Cause::OtherMaster { switch },
+            _ if self.topology.others.contains(&datapath) => Cause::OtherMaster { switch },
             true => Cause::NotHeard { datapath, switch },
             false => Cause::NotCompared { switch },
         };
@@ -240,15 +272,15 @@ impl Controller {
     /// Returns which link on a way, or which port at its ends, does not carry.
     fn unseen(&self, flow: &Flow, tree: &Tree) -> Option<Verdict> {
         let mut links = tree.links();
-        if let Some(link) = links.find(|link| !self.view.is_up(*link)) {
-            let state = match self.broken.contains(&link) {
+        if let Some(link) = links.find(|link| !self.topology.view.is_up(*link)) {
+            let state = match self.topology.broken.contains(&link) {
                 true => PromiseState::Disturbed,
                 false => PromiseState::Unknown,
             };
             return Some((state, Some(Cause::LinkNotUp(link)), None));
         }
         let is_dead = |end: &PortId| {
-            let port = self.view.port(*end);
+            let port = self.topology.view.port(*end);
             port.is_none_or(|port| port.carrier == Carrier::Down)
         };
         let ends = flow.admission.destinations.iter();
@@ -270,11 +302,11 @@ impl Controller {
 
     /// Returns which entry on a way was not confirmed.
     fn unconfirmed_entry(&self, flow: &Flow, tree: &Tree) -> Option<Verdict> {
-        if self.unrecorded.contains(&flow.id) {
+        if self.tables.unrecorded.contains(&flow.id) {
             return Some((PromiseState::Disturbed, Some(Cause::Moving), None));
         }
         let is_there = |datapath, input| {
-            let rule = self.desired.get(datapath, flow.rule.place(input));
+            let rule = self.tables.desired.get(datapath, flow.rule.place(input));
             rule.is_some_and(|rule| {
                 rule.subject == EntryOwner::Flow(flow.id) && rule.standing == Standing::Confirmed
             })

@@ -38,7 +38,7 @@ impl Controller {
     pub(super) fn make_room(&mut self, id: RequestId, requirement: &Requirement) {
         match self.who_makes_room(requirement) {
             Some(moving) => self.wait_for(id, &moving),
-            None => self.outbox.reply(id, Reply::RoomMade(None)),
+            None => self.ctx.outbox.reply(id, Reply::RoomMade(None)),
         }
     }
 
@@ -46,15 +46,16 @@ impl Controller {
     /// has room, or would have none either.
     fn who_makes_room(&mut self, requirement: &Requirement) -> Option<Flow> {
         requirement.deadline?;
-        self.reservations.slowdown()?;
-        if self.reservations.ledger().flows() > MOST_WEIGHED {
+        self.promises.reservations.slowdown()?;
+        if self.promises.reservations.ledger().flows() > MOST_WEIGHED {
             return None;
         }
         let usual = self.ways(requirement).ok()?;
         let asked = self
+            .promises
             .reservations
             .request(requirement, usual.source, &usual.ways);
-        if self.reservations.ledger.admits(&asked) {
+        if self.promises.reservations.ledger.admits(&asked) {
             return None;
         }
         let mut trials = MOST_TRIALS;
@@ -72,16 +73,16 @@ impl Controller {
     /// Returns the flows that may go another way and share a stage with what is asked for.
     fn movable(&mut self, asked: &Promise) -> Vec<Flow> {
         let stages: BTreeSet<StageId> = asked.stages().collect();
-        let flows = self.flows.iter().filter(|flow| {
+        let flows = self.owners.flows.iter().filter(|flow| {
             let requirement = &flow.admission.requirement;
             is_admitted(flow)
                 && requirement.modes.is_none()
                 && flow.way == Way::Base
-                && self.moves.way_to(flow.id).is_none()
+                && self.tables.moves.way_to(flow.id).is_none()
                 && !self.is_leaving_a_way(flow.id)
                 && flow.admission.destinations.len() == 1
         });
-        let ledger = self.reservations.ledger();
+        let ledger = self.promises.reservations.ledger();
         let in_the_way = flows.filter(|flow| {
             let request = flow.reservation.and_then(|it| ledger.request(it));
             request.is_some_and(|request| request.stages().any(|it| stages.contains(&it)))
@@ -97,7 +98,10 @@ impl Controller {
         };
         let ends = [admission.source, destination];
         let requirement = &admission.requirement;
-        let mut ways = self.reservations.ways_to_try(&self.view, requirement, ends);
+        let mut ways =
+            self.promises
+                .reservations
+                .ways_to_try(&self.topology.view, requirement, ends);
         let taken = between(&admission.ways.base);
         ways.retain(|way| way != &admission.ways.base && between(way).is_disjoint(&taken));
         ways
@@ -118,15 +122,15 @@ impl Controller {
             ways: flow.admission.ways.clone(),
         };
         let requirement = &flow.admission.requirement;
-        let chosen = self.reservations.chosen();
+        let chosen = self.promises.reservations.chosen();
         let Some(reserved) = self.reserve_on(base, requirement, &mut course, *destination) else {
             return false;
         };
-        let mut without = self.reservations.ledger().clone();
+        let mut without = self.promises.reservations.ledger().clone();
         without.withdraw(reservation);
         if !without.admits(asked) {
-            self.reservations.release(reserved.id);
-            self.reservations.choose_again(&chosen);
+            self.promises.reservations.release(reserved.id);
+            self.promises.reservations.choose_again(&chosen);
             return false;
         }
         let admission = Admission {
@@ -134,10 +138,10 @@ impl Controller {
             ways: course.ways,
             ..flow.admission.clone()
         };
-        self.desk.hold(flow.id, Some(reserved.id));
+        self.promises.desk.hold(flow.id, Some(reserved.id));
         self.keep_leaving(flow.id);
         self.follow_budgets();
-        self.outbox.store(StoreWrite {
+        self.ctx.outbox.store(StoreWrite {
             key: Key::Admission(flow.id.0),
             value: Some(admission.to_bytes()),
         });

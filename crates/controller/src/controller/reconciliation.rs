@@ -129,33 +129,36 @@ impl Controller {
     /// Asks a switch that has connected which of our entries it has.
     pub(super) fn ask_for_entries(&mut self, datapath: DatapathId) {
         let fresh = Watched::default();
-        self.reconciliation.switches.insert(datapath, fresh);
+        self.tables.reconciliation.switches.insert(datapath, fresh);
         self.want_task(datapath, Task::Connect);
     }
 
     /// Lets a switch be asked something when its turn comes.
     pub(super) fn want_task(&mut self, datapath: DatapathId, task: Task) {
-        let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
+        let Some(watched) = self.tables.reconciliation.switches.get_mut(&datapath) else {
             return;
         };
         let was_idle =
-            watched.tasks.is_empty() && !self.reconciliation.busy.contains_key(&datapath);
+            watched.tasks.is_empty() && !self.tables.reconciliation.busy.contains_key(&datapath);
         watched.tasks.insert(task);
         if was_idle {
-            self.reconciliation.waiting.push_back(datapath);
+            self.tables.reconciliation.waiting.push_back(datapath);
         }
         self.ask_waiting();
     }
 
     fn ask_waiting(&mut self) {
-        while self.reconciliation.busy.len() < MAX_ASKED {
-            let Some(datapath) = self.reconciliation.waiting.pop_front() else {
+        while self.tables.reconciliation.busy.len() < MAX_ASKED {
+            let Some(datapath) = self.tables.reconciliation.waiting.pop_front() else {
                 return;
             };
-            let watched = self.reconciliation.switches.get_mut(&datapath);
+            let watched = self.tables.reconciliation.switches.get_mut(&datapath);
             let task = watched.and_then(|watched| watched.tasks.pop_first());
-            if let (Some(task), Some(slot)) = (task, self.sessions.of_switch(datapath)) {
-                self.reconciliation.busy.insert(datapath, self.now);
+            if let (Some(task), Some(slot)) = (task, self.ctx.sessions.of_switch(datapath)) {
+                self.tables
+                    .reconciliation
+                    .busy
+                    .insert(datapath, self.ctx.now);
                 self.ask(slot, datapath, task);
             }
         }
@@ -163,23 +166,23 @@ impl Controller {
 
     /// Lets the next switch be asked, and this one again if there is more to ask.
     pub(super) fn task_done(&mut self, datapath: DatapathId) {
-        if self.reconciliation.busy.remove(&datapath).is_none() {
+        if self.tables.reconciliation.busy.remove(&datapath).is_none() {
             return;
         }
-        let watched = self.reconciliation.switches.get(&datapath);
+        let watched = self.tables.reconciliation.switches.get(&datapath);
         if watched.is_some_and(|watched| !watched.tasks.is_empty()) {
-            self.reconciliation.waiting.push_back(datapath);
+            self.tables.reconciliation.waiting.push_back(datapath);
         }
         self.ask_waiting();
     }
 
     fn ask(&mut self, slot: Slot, datapath: DatapathId, task: Task) {
         self.record_all();
-        self.desired.watch(datapath);
+        self.tables.desired.watch(datapath);
         // What was sent before is done before it answers.
         self.ask_to_confirm(slot);
-        let transaction = self.confirmations.transaction();
-        let all = match self.reconciliation.foreign {
+        let transaction = self.tables.confirmations.transaction();
+        let all = match self.tables.reconciliation.foreign {
             ForeignRules::Keep => Scope::Ours,
             ForeignRules::Remove => Scope::All,
         };
@@ -198,13 +201,13 @@ impl Controller {
                 (About::Entries(audit), RequestBody::Flow(scope.question()))
             }
         };
-        MultipartRequest::new(question).emit(transaction, self.outbox.to(slot));
-        if let Some(watched) = self.reconciliation.switches.get_mut(&datapath) {
+        MultipartRequest::new(question).emit(transaction, self.ctx.outbox.to(slot));
+        if let Some(watched) = self.tables.reconciliation.switches.get_mut(&datapath) {
             watched.question = Some(Question {
                 transaction,
                 task,
                 about,
-                heard_at: self.now,
+                heard_at: self.ctx.now,
             });
         }
     }
@@ -216,10 +219,10 @@ impl Controller {
         transaction: TransactionId,
         reply: &MultipartReply<'_>,
     ) {
-        let Some(slot) = self.sessions.of_switch(datapath) else {
+        let Some(slot) = self.ctx.sessions.of_switch(datapath) else {
             return;
         };
-        let watched = self.reconciliation.switches.get_mut(&datapath);
+        let watched = self.tables.reconciliation.switches.get_mut(&datapath);
         let Some(watched) = watched else {
             return;
         };
@@ -227,12 +230,12 @@ impl Controller {
         let Some(question) = question.filter(|question| question.transaction == transaction) else {
             return;
         };
-        question.heard_at = self.now;
+        question.heard_at = self.ctx.now;
         let mut count = None;
         match (&mut question.about, &reply.body) {
             (About::Entries(audit), ReplyBody::Flow(entries)) => {
                 for entry in entries.iter().map_while(Result::ok) {
-                    audit.take(datapath, &entry, &self.desired);
+                    audit.take(datapath, &entry, &self.tables.desired);
                 }
             }
             (About::Rows(rows), ReplyBody::Flow(entries)) => {
@@ -243,11 +246,11 @@ impl Controller {
                 }));
             }
             (About::Learned, ReplyBody::Flow(entries)) => {
-                let session = self.sessions.get(slot);
-                if let (Some(forwarding), Some(session)) = (&mut self.forwarding, session) {
+                let session = self.ctx.sessions.get(slot);
+                if let (Some(forwarding), Some(session)) = (&mut self.owners.forwarding, session) {
                     for entry in entries.iter().map_while(Result::ok) {
-                        let out = self.outbox.to(slot);
-                        forwarding.adopt(self.now, session.connection, &entry, out);
+                        let out = self.ctx.outbox.to(slot);
+                        forwarding.adopt(self.ctx.now, session.connection, &entry, out);
                     }
                 }
             }
@@ -264,7 +267,7 @@ impl Controller {
 
     fn answered(&mut self, datapath: DatapathId, question: Question, count: Option<u32>) {
         self.record_all();
-        let changed = self.desired.unwatch(datapath);
+        let changed = self.tables.desired.unwatch(datapath);
         match question.about {
             About::Entries(audit) => self.compare(datapath, question.task, audit, &changed),
             About::Rows(rows) => {
@@ -291,8 +294,8 @@ impl Controller {
         audit: Audit,
         changed: &BTreeSet<RulePlace>,
     ) {
-        let is_removing = self.reconciliation.foreign == ForeignRules::Remove;
-        let is_forwarding = self.forwarding.is_some();
+        let is_removing = self.tables.reconciliation.foreign == ForeignRules::Remove;
+        let is_forwarding = self.owners.forwarding.is_some();
         let is_settling = self.is_settling();
         let is_to_go = |cookie: Cookie| {
             let is_learned = is_forwarding && forwarding::is_learned(cookie);
@@ -300,14 +303,14 @@ impl Controller {
             let is_awaited = is_ours && is_settling && is_derived(cookie);
             !is_awaited && (is_ours || is_removing && !is_learned)
         };
-        let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
+        let Some(watched) = self.tables.reconciliation.switches.get_mut(&datapath) else {
             return;
         };
         let dialect = &mut watched.dialect;
-        let finding = audit.finish(datapath, &self.desired, dialect, changed, is_to_go);
+        let finding = audit.finish(datapath, &self.tables.desired, dialect, changed, is_to_go);
         if finding.words > 0 && !std::mem::replace(&mut watched.is_dialect_told, true) {
             let entries = finding.words;
-            self.outbox.notify(Event::Dialect { datapath, entries });
+            self.ctx.outbox.notify(Event::Dialect { datapath, entries });
         }
         if finding.is_empty() && task == Task::Whole && watched.is_count_off {
             watched.is_countless = true;
@@ -319,8 +322,8 @@ impl Controller {
     /// Compares how many entries a switch has; goes on with a slice if that is
     /// right or nobody knows.
     fn counted(&mut self, datapath: DatapathId, count: u32, is_unchanged: bool) {
-        let wanted = self.desired.count(datapath);
-        let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
+        let wanted = self.tables.desired.count(datapath);
+        let Some(watched) = self.tables.reconciliation.switches.get_mut(&datapath) else {
             return;
         };
         if is_unchanged && count as usize != wanted {
@@ -337,7 +340,7 @@ impl Controller {
         datapath: DatapathId,
         transaction: TransactionId,
     ) -> bool {
-        let watched = self.reconciliation.switches.get_mut(&datapath);
+        let watched = self.tables.reconciliation.switches.get_mut(&datapath);
         let Some(watched) = watched else {
             return false;
         };
@@ -353,8 +356,8 @@ impl Controller {
     /// has is given all that it should have.
     fn unanswered(&mut self, datapath: DatapathId, question: &Question) {
         self.record_all();
-        self.desired.unwatch(datapath);
-        let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
+        self.tables.desired.unwatch(datapath);
+        let Some(watched) = self.tables.reconciliation.switches.get_mut(&datapath) else {
             return;
         };
         match question.task {
@@ -369,8 +372,8 @@ impl Controller {
             }
             Task::Adopt => {
                 // What it cannot say it has nobody accounts for.
-                if let Some(slot) = self.sessions.of_switch(datapath) {
-                    forwarding::emit_forget(self.outbox.to(slot));
+                if let Some(slot) = self.ctx.sessions.of_switch(datapath) {
+                    forwarding::emit_forget(self.ctx.outbox.to(slot));
                 }
                 self.entries_adopted(datapath);
                 self.task_done(datapath);
@@ -390,28 +393,34 @@ impl Controller {
     /// Notes that a switch says that an entry is gone.
     pub(super) fn entry_gone(&mut self, datapath: DatapathId, removed: &FlowRemoved<'_>) {
         let is_ours = removed.cookie.matches(COOKIE_OURS, COOKIE_MASK_OURS);
-        if !is_ours || self.desired.by_cookie(datapath, removed.cookie).is_none() {
+        if !is_ours
+            || self
+                .tables
+                .desired
+                .by_cookie(datapath, removed.cookie)
+                .is_none()
+        {
             return;
         }
-        let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
+        let Some(watched) = self.tables.reconciliation.switches.get_mut(&datapath) else {
             return;
         };
         if watched.suspects.is_empty() {
-            let rested = watched.mended_at.map(|at| at + self.timers.retry_wait);
-            let soon = self.now + LOSS_WAIT;
+            let rested = watched.mended_at.map(|at| at + self.ctx.timers.retry_wait);
+            let soon = self.ctx.now + LOSS_WAIT;
             let at = rested.map_or(soon, |rested| rested.max(soon));
-            self.reconciliation.due.insert((at, datapath));
+            self.tables.reconciliation.due.insert((at, datapath));
         }
         watched.suspects.insert(slice_of(removed.cookie));
     }
 
     /// Asks the switches that said a while ago that entries are gone.
     pub(super) fn look_at_losses(&mut self) {
-        while let Some((at, datapath)) = self.reconciliation.due.first().copied()
-            && at <= self.now
+        while let Some((at, datapath)) = self.tables.reconciliation.due.first().copied()
+            && at <= self.ctx.now
         {
-            self.reconciliation.due.pop_first();
-            let watched = self.reconciliation.switches.get_mut(&datapath);
+            self.tables.reconciliation.due.pop_first();
+            let watched = self.tables.reconciliation.switches.get_mut(&datapath);
             let suspects = watched.map(|watched| std::mem::take(&mut watched.suspects));
             let suspects = suspects.unwrap_or_default();
             if suspects.len() > MAX_SUSPECTS {
@@ -431,11 +440,11 @@ impl Controller {
             return;
         }
         let is_due = |slot: Slot| slot.index() as u64 % ROUND_PHASES == turn;
-        let ready = self.sessions.ready().filter(|(_, slot)| is_due(*slot));
+        let ready = self.ctx.sessions.ready().filter(|(_, slot)| is_due(*slot));
         let due: Vec<DatapathId> = ready.map(|(datapath, _)| datapath).collect();
         for datapath in due {
             let is_synchronised = self.is_synchronised(datapath);
-            let watched = self.reconciliation.switches.get_mut(&datapath);
+            let watched = self.tables.reconciliation.switches.get_mut(&datapath);
             let Some(watched) = watched.filter(|watched| is_synchronised && !watched.is_mute)
             else {
                 continue;
@@ -452,8 +461,8 @@ impl Controller {
 
     /// Gives up questions that are not answered for long.
     pub(super) fn give_up_questions(&mut self) {
-        let (now, limit) = (self.now, self.timers.echo_timeout);
-        let switches = self.reconciliation.switches.iter_mut();
+        let (now, limit) = (self.ctx.now, self.ctx.timers.echo_timeout);
+        let switches = self.tables.reconciliation.switches.iter_mut();
         let late = switches.filter_map(|(datapath, watched)| {
             let is_late =
                 |question: &mut Question| now.saturating_since(question.heard_at) >= limit;
@@ -470,8 +479,8 @@ impl Controller {
     /// Lets the turns of switches that are being asked or mended for very long go
     /// to others: whoever stalls harms only himself.
     fn pass_over_stalled(&mut self) {
-        let (now, limit) = (self.now, self.timers.echo_timeout * STALLED);
-        let busy = self.reconciliation.busy.iter();
+        let (now, limit) = (self.ctx.now, self.ctx.timers.echo_timeout * STALLED);
+        let busy = self.tables.reconciliation.busy.iter();
         let stalled = busy.filter(|(_, since)| now.saturating_since(**since) >= limit);
         let stalled: Vec<DatapathId> = stalled.map(|(datapath, _)| *datapath).collect();
         for datapath in stalled {
@@ -481,10 +490,13 @@ impl Controller {
 
     /// Forgets what was asked of a switch whose connection is gone.
     pub(super) fn stop_watching(&mut self, datapath: DatapathId) {
-        self.desired.unwatch(datapath);
-        let watched = self.reconciliation.switches.remove(&datapath);
-        self.reconciliation.busy.remove(&datapath);
-        self.reconciliation.waiting.retain(|at| *at != datapath);
+        self.tables.desired.unwatch(datapath);
+        let watched = self.tables.reconciliation.switches.remove(&datapath);
+        self.tables.reconciliation.busy.remove(&datapath);
+        self.tables
+            .reconciliation
+            .waiting
+            .retain(|at| *at != datapath);
         let Some(watched) = watched else {
             return;
         };
@@ -500,19 +512,19 @@ impl Controller {
     /// Compares one switch, or all, with what it should have.
     pub(super) fn reconcile(&mut self, id: RequestId, datapath: Option<DatapathId>) {
         if let Some(datapath) = datapath
-            && self.view.switch(datapath).is_none()
+            && self.topology.view.switch(datapath).is_none()
         {
-            self.outbox.reply(id, Reply::UnknownSwitch(datapath));
+            self.ctx.outbox.reply(id, Reply::UnknownSwitch(datapath));
             return;
         }
         let switches = self.compare_whole(datapath);
-        self.outbox.reply(id, Reply::Reconciling { switches });
+        self.ctx.outbox.reply(id, Reply::Reconciling { switches });
     }
 
     /// Has one switch, or all, compared with what they should have. Returns how many
     /// are.
     pub(super) fn compare_whole(&mut self, datapath: Option<DatapathId>) -> usize {
-        let ready = self.sessions.ready().map(|(at, _)| at);
+        let ready = self.ctx.sessions.ready().map(|(at, _)| at);
         let asked = ready.filter(|at| datapath.is_none_or(|only| only == *at));
         let asked: Vec<DatapathId> = asked.collect();
         for datapath in &asked {

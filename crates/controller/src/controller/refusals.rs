@@ -103,15 +103,15 @@ impl Controller {
         transaction: TransactionId,
         error: &ErrorMessage<'_>,
     ) {
-        let flow = flow_of(transaction).filter(|id| self.flows.get(*id).is_some());
+        let flow = flow_of(transaction).filter(|id| self.owners.flows.get(*id).is_some());
         if let Some(flow) = flow {
             self.record(flow);
         }
         let cookie = quoted_cookie(error.data);
-        let entry = cookie.and_then(|cookie| self.desired.by_cookie(datapath, cookie));
+        let entry = cookie.and_then(|cookie| self.tables.desired.by_cookie(datapath, cookie));
         let subject = entry.map(|(_, rule)| rule.subject);
         let place = entry.map(|(place, _)| place);
-        self.outbox.notify(Event::EntryRefused {
+        self.ctx.outbox.notify(Event::EntryRefused {
             datapath,
             flow,
             name: flow.and_then(|flow| self.name_of_flow(flow)),
@@ -129,15 +129,15 @@ impl Controller {
     }
 
     fn refuse(&mut self, subject: EntryOwner, spot: RuleKey, error: ErrorKind) {
-        self.desired.set_standing(spot, Standing::Refused);
-        let tries = self.refusals.add(spot, error);
+        self.tables.desired.set_standing(spot, Standing::Refused);
+        let tries = self.tables.refusals.add(spot, error);
         let (datapath, _) = spot;
         if tries < MAX_TRIES {
-            let wait = self.timers.retry_wait.as_ns() << (tries - 1);
-            let at = self.now + Duration::from_ns(wait);
-            self.refusals.due.insert((at, spot));
+            let wait = self.ctx.timers.retry_wait.as_ns() << (tries - 1);
+            let at = self.ctx.now + Duration::from_ns(wait);
+            self.tables.refusals.due.insert((at, spot));
         } else {
-            self.outbox.notify(Event::GivenUp {
+            self.ctx.outbox.notify(Event::GivenUp {
                 datapath,
                 subject: subject.to_string(),
                 error: format!("{error:?}"),
@@ -148,24 +148,24 @@ impl Controller {
 
     /// Sends entries again that switches have refused.
     pub(super) fn retry_refused(&mut self) {
-        for spot in self.refusals.take_due(self.now) {
+        for spot in self.tables.refusals.take_due(self.ctx.now) {
             self.retry(spot);
         }
     }
 
     fn retry(&mut self, spot: RuleKey) {
         let (datapath, place) = spot;
-        let refused = self.desired.get(datapath, place);
+        let refused = self.tables.desired.get(datapath, place);
         if refused.is_none_or(|rule| rule.standing != Standing::Refused) {
-            self.refusals.all.remove(&spot);
+            self.tables.refusals.all.remove(&spot);
             return;
         }
-        let Some(slot) = self.sessions.of_switch(datapath) else {
+        let Some(slot) = self.ctx.sessions.of_switch(datapath) else {
             // It is given what it lacks when it comes back.
             return;
         };
-        if let Order::Add(rule) = self.desired.send_again(spot) {
-            rule.emit_add(self.outbox.to(slot));
+        if let Order::Add(rule) = self.tables.desired.send_again(spot) {
+            rule.emit_add(self.ctx.outbox.to(slot));
             self.ask_to_confirm(slot);
         }
     }
@@ -175,13 +175,14 @@ impl Controller {
         let places = RulePlace::ALL;
         let there = (datapath, *places.start())..=(datapath, *places.end());
         let refused: Vec<RuleKey> = self
+            .tables
             .refusals
             .all
             .range(there)
             .map(|(spot, _)| *spot)
             .collect();
         for spot in refused {
-            if let Some(refusal) = self.refusals.all.get_mut(&spot) {
+            if let Some(refusal) = self.tables.refusals.all.get_mut(&spot) {
                 refusal.tries = 0;
             }
             self.retry(spot);
@@ -190,13 +191,13 @@ impl Controller {
 
     /// Notes that an entry of a switch is deleted, which makes room for others.
     pub(super) fn note_room(&mut self, datapath: DatapathId) {
-        if !self.refusals.all.is_empty() {
-            self.refusals.room(self.now, datapath);
+        if !self.tables.refusals.all.is_empty() {
+            self.tables.refusals.room(self.ctx.now, datapath);
         }
     }
 
     fn mark_refused(&mut self, id: FlowId) {
-        if let Some(flow) = self.flows.get_mut(id) {
+        if let Some(flow) = self.owners.flows.get_mut(id) {
             flow.installation = Installation::Refused;
         }
         self.promises_changed();

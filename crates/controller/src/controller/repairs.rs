@@ -60,7 +60,7 @@ pub(super) struct Repair {
 impl Controller {
     /// Mends what was found on a switch, if that is not too often.
     pub(super) fn mend(&mut self, datapath: DatapathId, task: Task, finding: Finding) {
-        let Some(slot) = self.sessions.of_switch(datapath) else {
+        let Some(slot) = self.ctx.sessions.of_switch(datapath) else {
             return;
         };
         if finding.is_empty() {
@@ -68,7 +68,7 @@ impl Controller {
             return;
         }
         if let Task::Verify(MAX_REPAIRS, _) = task {
-            self.outbox.notify(Event::NotMended {
+            self.ctx.outbox.notify(Event::NotMended {
                 datapath,
                 lacking: finding.missing.len(),
                 different: finding.different.len(),
@@ -80,7 +80,7 @@ impl Controller {
         }
         self.doubt(datapath, &finding);
         let repair = self.plan_repair(datapath, task, finding);
-        let bundles = match self.reconciliation.switches.get(&datapath) {
+        let bundles = match self.tables.reconciliation.switches.get(&datapath) {
             Some(watched) => watched.bundles,
             None => return,
         };
@@ -94,14 +94,14 @@ impl Controller {
     fn well(&mut self, datapath: DatapathId, task: Task) {
         match task {
             Task::Connect => {
-                self.outbox.notify(Event::Synchronised {
+                self.ctx.outbox.notify(Event::Synchronised {
                     datapath,
                     added: 0,
                     removed: 0,
                 });
                 self.synchronised(datapath);
             }
-            Task::Verify(..) => self.outbox.notify(Event::Consistent { datapath }),
+            Task::Verify(..) => self.ctx.outbox.notify(Event::Consistent { datapath }),
             Task::Adopt | Task::Inspect(_) | Task::Whole | Task::Slice(_) | Task::Count => {}
         }
         self.task_done(datapath);
@@ -112,9 +112,11 @@ impl Controller {
         self.promises_changed();
         let different = finding.different.iter().map(|different| different.place);
         for place in finding.missing.iter().copied().chain(different) {
-            let rule = self.desired.get(datapath, place);
+            let rule = self.tables.desired.get(datapath, place);
             if rule.is_some_and(|rule| rule.standing == Standing::Confirmed) {
-                self.desired.set_standing((datapath, place), Standing::Sent);
+                self.tables
+                    .desired
+                    .set_standing((datapath, place), Standing::Sent);
             }
         }
     }
@@ -129,7 +131,7 @@ impl Controller {
         let changed = take(finding.different.len());
         // What is refused is sent again in its own time.
         let is_refused = |place: &RulePlace| {
-            let rule = self.desired.get(datapath, *place);
+            let rule = self.tables.desired.get(datapath, *place);
             rule.is_some_and(|rule| rule.standing == Standing::Refused)
         };
         let missing = finding.missing.into_iter().filter(|at| !is_refused(at));
@@ -140,7 +142,7 @@ impl Controller {
             || added < missing.len()
             || removed < finding.excess.len();
         let different = &finding.different[..changed];
-        if let Some(watched) = self.reconciliation.switches.get_mut(&datapath) {
+        if let Some(watched) = self.tables.reconciliation.switches.get_mut(&datapath) {
             different
                 .iter()
                 .for_each(|different| watched.dialect.written_over(different));
@@ -155,7 +157,7 @@ impl Controller {
             is_part,
             transaction: None,
             is_committing: false,
-            since: self.now,
+            since: self.ctx.now,
         }
     }
 
@@ -166,10 +168,10 @@ impl Controller {
         mut repair: Repair,
         bundles: Bundles,
     ) {
-        let transaction = self.confirmations.transaction();
-        control(BundleControlKind::OpenRequest).emit(transaction, self.outbox.to(slot));
+        let transaction = self.tables.confirmations.transaction();
+        control(BundleControlKind::OpenRequest).emit(transaction, self.ctx.outbox.to(slot));
         repair.transaction = Some(transaction);
-        if let Some(watched) = self.reconciliation.switches.get_mut(&datapath) {
+        if let Some(watched) = self.tables.reconciliation.switches.get_mut(&datapath) {
             watched.repair = Some(repair);
         }
         if bundles == Bundles::Known {
@@ -179,7 +181,7 @@ impl Controller {
 
     /// Puts a repair into its bundle, and has that committed.
     fn fill_bundle(&mut self, slot: Slot, datapath: DatapathId) {
-        let watched = self.reconciliation.switches.get_mut(&datapath);
+        let watched = self.tables.reconciliation.switches.get_mut(&datapath);
         let repair = watched.and_then(|watched| watched.repair.as_mut());
         let Some(repair) = repair.filter(|repair| !repair.is_committing) else {
             return;
@@ -188,7 +190,7 @@ impl Controller {
             return;
         };
         repair.is_committing = true;
-        let out = self.outbox.to(slot);
+        let out = self.ctx.outbox.to(slot);
         let mut message = Vec::new();
         let mut add = |message: &mut Vec<u8>| {
             transaction.patch(message);
@@ -207,12 +209,12 @@ impl Controller {
             add(&mut message);
         }
         for place in &repair.write {
-            if let Some(rule) = self.desired.get(datapath, *place) {
+            if let Some(rule) = self.tables.desired.get(datapath, *place) {
                 rule.emit_add(&mut message);
                 add(&mut message);
             }
         }
-        let out = self.outbox.to(slot);
+        let out = self.ctx.outbox.to(slot);
         control(BundleControlKind::CloseRequest).emit(transaction, out);
         control(BundleControlKind::CommitRequest).emit(transaction, out);
     }
@@ -225,7 +227,7 @@ impl Controller {
         transaction: TransactionId,
         said: &BundleControl<'_>,
     ) {
-        let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
+        let Some(watched) = self.tables.reconciliation.switches.get_mut(&datapath) else {
             return;
         };
         let repair = watched.repair.as_ref();
@@ -259,20 +261,19 @@ impl Controller {
         datapath: DatapathId,
         transaction: TransactionId,
     ) -> bool {
-        let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
+        let Some(watched) = self.tables.reconciliation.switches.get_mut(&datapath) else {
             return false;
         };
         let is_it = |repair: &mut Repair| repair.transaction == Some(transaction);
         let Some(mut repair) = watched.repair.take_if(is_it) else {
-            return self.refused_bundles.contains(&(slot, transaction));
+            return self.tables.refused_bundles.contains(&(slot, transaction));
         };
         match repair.is_committing {
-            true => {
-                control(BundleControlKind::DiscardRequest).emit(transaction, self.outbox.to(slot))
-            }
+            true => control(BundleControlKind::DiscardRequest)
+                .emit(transaction, self.ctx.outbox.to(slot)),
             false => watched.bundles = Bundles::None,
         }
-        self.refused_bundles.insert((slot, transaction));
+        self.tables.refused_bundles.insert((slot, transaction));
         repair.transaction = None;
         self.mend_plainly(slot, datapath, repair);
         true
@@ -280,9 +281,9 @@ impl Controller {
 
     /// Sends a repair message by message.
     fn mend_plainly(&mut self, slot: Slot, datapath: DatapathId, repair: Repair) {
-        let out = self.outbox.to(slot);
+        let out = self.ctx.outbox.to(slot);
         for place in &repair.write {
-            if let Some(rule) = self.desired.get(datapath, *place) {
+            if let Some(rule) = self.tables.desired.get(datapath, *place) {
                 rule.emit_add(out);
             }
         }
@@ -297,12 +298,14 @@ impl Controller {
 
     /// Takes in that a switch has been mended.
     pub(super) fn mended(&mut self, datapath: DatapathId, repair: Repair) {
-        let slot = self.sessions.of_switch(datapath);
-        self.refused_bundles.retain(|(at, _)| Some(*at) != slot);
-        let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
+        let slot = self.ctx.sessions.of_switch(datapath);
+        self.tables
+            .refused_bundles
+            .retain(|(at, _)| Some(*at) != slot);
+        let Some(watched) = self.tables.reconciliation.switches.get_mut(&datapath) else {
             return;
         };
-        watched.mended_at = Some(self.now);
+        watched.mended_at = Some(self.ctx.now);
         let (added, changed, removed) = (repair.added, repair.changed, repair.delete.len());
         let slice = match repair.task {
             Task::Slice(slice) | Task::Verify(_, Some(slice)) => Some(slice),
@@ -331,14 +334,14 @@ impl Controller {
             self.confirm_entry((datapath, *place));
         }
         if is_first {
-            self.outbox.notify(Event::Synchronised {
+            self.ctx.outbox.notify(Event::Synchronised {
                 datapath,
                 added: added + changed,
                 removed,
             });
             self.synchronised(datapath);
         } else {
-            self.outbox.notify(Event::Mended {
+            self.ctx.outbox.notify(Event::Mended {
                 datapath,
                 added,
                 changed,
@@ -352,7 +355,7 @@ impl Controller {
     fn settle_places(&mut self, datapath: DatapathId, places: &[RulePlace]) {
         let rules = places
             .iter()
-            .filter_map(|place| self.desired.get(datapath, *place));
+            .filter_map(|place| self.tables.desired.get(datapath, *place));
         let subjects: BTreeSet<EntryOwner> = rules.map(|rule| rule.subject).collect();
         for subject in subjects {
             self.settle(subject);
@@ -362,8 +365,8 @@ impl Controller {
 
     /// Does without bundles where a switch says nothing to one for long.
     pub(super) fn give_up_repairs(&mut self) {
-        let (now, limit) = (self.now, self.timers.echo_timeout);
-        let switches = self.reconciliation.switches.iter_mut();
+        let (now, limit) = (self.ctx.now, self.ctx.timers.echo_timeout);
+        let switches = self.tables.reconciliation.switches.iter_mut();
         let late = switches.filter_map(|(datapath, watched)| {
             let is_late = |repair: &mut Repair| now.saturating_since(repair.since) >= limit;
             let mut repair = watched.repair.take_if(is_late)?;
@@ -373,7 +376,7 @@ impl Controller {
         });
         let late: Vec<(DatapathId, Repair)> = late.collect();
         for (datapath, repair) in late {
-            if let Some(slot) = self.sessions.of_switch(datapath) {
+            if let Some(slot) = self.ctx.sessions.of_switch(datapath) {
                 self.mend_plainly(slot, datapath, repair);
             }
         }

@@ -146,11 +146,11 @@ struct Settled {
 
 impl Controller {
     pub(super) fn requested(&mut self, id: RequestId, by: &Asker, request: Request) {
-        while self.desk.is_deciding() {
+        while self.promises.desk.is_deciding() {
             self.decide_some();
         }
         if let Some(refusal) = self.not_looked_at(by, &request) {
-            self.outbox.reply(id, refusal);
+            self.ctx.outbox.reply(id, refusal);
             return;
         }
         match request {
@@ -173,21 +173,21 @@ impl Controller {
             Request::Flow(name) => self.show_flow(id, name),
             Request::Topology => {
                 let reply = Reply::Topology(self.topology());
-                self.outbox.reply(id, reply);
+                self.ctx.outbox.reply(id, reply);
             }
             Request::Promises => {
                 let promises = Box::new(self.promises());
-                self.outbox.reply(id, Reply::Promises(promises));
+                self.ctx.outbox.reply(id, Reply::Promises(promises));
             }
             Request::AddIntents(intents) => self.add_intents(id, by, intents),
             Request::RemoveIntent(name) => self.remove_intent(id, by, name),
             Request::Intents => {
                 let intents = self.intent_summaries();
-                self.outbox.reply(id, Reply::Intents(intents));
+                self.ctx.outbox.reply(id, Reply::Intents(intents));
             }
             Request::Paths(query) => {
                 let paths = self.find_paths(&query);
-                self.outbox.reply(id, Reply::Paths(paths));
+                self.ctx.outbox.reply(id, Reply::Paths(paths));
             }
             Request::View => self.show_view(id, by),
             Request::SetHost(host) => self.set_host(id, host),
@@ -196,28 +196,28 @@ impl Controller {
             Request::Reload(name) => self.reload(id, name),
             Request::Applications => {
                 let applications = self.application_summaries();
-                self.outbox.reply(id, Reply::Applications(applications));
+                self.ctx.outbox.reply(id, Reply::Applications(applications));
             }
             Request::RemoveHost(name) => self.remove_host(id, name),
             Request::Rules(datapath) => self.list_rules(id, datapath),
             Request::Reconcile(datapath) => self.reconcile(id, datapath),
             Request::Settings => {
                 let settings = Reply::Settings(self.settings());
-                self.outbox.reply(id, settings);
+                self.ctx.outbox.reply(id, settings);
             }
             Request::Configure(change) => self.configure(id, change),
             Request::Mode => self.show_mode(id),
             Request::SetMode(change) => self.set_mode(id, &change),
             Request::Statistics => {
                 let statistics = Box::new(self.statistics());
-                self.outbox.reply(id, Reply::Statistics(statistics));
+                self.ctx.outbox.reply(id, Reply::Statistics(statistics));
             }
         }
     }
 
     /// Returns why a request is not looked at.
     fn not_looked_at(&mut self, by: &Asker, request: &Request) -> Option<Reply> {
-        let lack = self.applications.lack(by, request);
+        let lack = self.owners.applications.lack(by, request);
         match lack {
             Some((application, needs)) => Some(Reply::Denied { application, needs }),
             None => (!self.is_answerable(request)).then_some(Reply::Starting),
@@ -226,15 +226,18 @@ impl Controller {
 
     fn admit(&mut self, id: RequestId, requirements: Vec<Requirement>) {
         if !self.has_room_for(requirements.len()) {
-            self.outbox.reply(id, Reply::Busy);
+            self.ctx.outbox.reply(id, Reply::Busy);
             return;
         }
         if requirements.is_empty() {
-            self.outbox.reply(id, Reply::Decisions(Vec::new()));
+            self.ctx.outbox.reply(id, Reply::Decisions(Vec::new()));
             return;
         }
-        let batch = self.desk.open(id, Bond::Single, requirements.len());
-        self.desk.undecided = Some(Undecided {
+        let batch = self
+            .promises
+            .desk
+            .open(id, Bond::Single, requirements.len());
+        self.promises.desk.undecided = Some(Undecided {
             batch,
             requirements: requirements.into_iter().enumerate(),
         });
@@ -244,10 +247,10 @@ impl Controller {
     /// Decides a slice of what is undecided. Where budgets follow the flows, that is all
     /// of it: what was accepted is told with the budgets that are chosen for the last.
     pub(super) fn decide_some(&mut self) {
-        let Some(mut undecided) = self.desk.undecided.take() else {
+        let Some(mut undecided) = self.promises.desk.undecided.take() else {
             return;
         };
-        let slice = match self.reservations.slowdown() {
+        let slice = match self.promises.reservations.slowdown() {
             Some(_) => usize::MAX,
             None => DECIDED_AT_ONCE,
         };
@@ -256,19 +259,19 @@ impl Controller {
             let name = requirement.name.clone();
             match self.reserve_flow(requirement) {
                 Ok(flow) => {
-                    self.desk.proposals.insert(flow, (batch, place));
+                    self.promises.desk.proposals.insert(flow, (batch, place));
                     self.propose(flow);
                 }
                 Err(reason) => {
                     let refused = Decision::Refused { name, reason };
-                    if let Some(settled) = self.desk.decide(batch, place, refused) {
+                    if let Some(settled) = self.promises.desk.decide(batch, place, refused) {
                         self.answer(settled);
                     }
                 }
             }
         }
         if undecided.requirements.len() > 0 {
-            self.desk.undecided = Some(undecided);
+            self.promises.desk.undecided = Some(undecided);
         }
         self.follow_budgets();
     }
@@ -276,25 +279,27 @@ impl Controller {
     /// Decides on a requirement; if it can be met, reserves it. The store knows
     /// nothing of it yet.
     pub(super) fn reserve_flow(&mut self, requirement: Requirement) -> Result<FlowId, Refusal> {
-        if self.flows.len() >= MAX_FLOWS {
+        if self.owners.flows.len() >= MAX_FLOWS {
             return Err(Refusal::TooManyFlows { limit: MAX_FLOWS });
         }
-        if self.flows.by_name(&requirement.name).is_some() {
+        if self.owners.flows.by_name(&requirement.name).is_some() {
             let name = requirement.name;
             return Err(Refusal::NameTaken { name });
         }
         self.check_levels(&requirement)?;
-        let id = self.flows.next_id();
+        let id = self.owners.flows.next_id();
         let (admission, reservation) = self.decide(id, requirement)?;
-        self.flows.insert(Flow::new(id, admission, reservation));
+        self.owners
+            .flows
+            .insert(Flow::new(id, admission, reservation));
         self.end_hosts(id);
         Ok(id)
     }
 
     /// Asks the store to keep a flow that is reserved.
     pub(super) fn propose(&mut self, id: FlowId) {
-        if let Some(flow) = self.flows.get(id) {
-            self.outbox.store(StoreWrite {
+        if let Some(flow) = self.owners.flows.get(id) {
+            self.ctx.outbox.store(StoreWrite {
                 key: Key::Admission(id.0),
                 value: Some(flow.admission.to_bytes()),
             });
@@ -311,7 +316,7 @@ impl Controller {
             }
             Bond::Together | Bond::Single => Reply::Decisions(settled.decisions),
         };
-        self.outbox.reply(settled.id, reply);
+        self.ctx.outbox.reply(settled.id, reply);
     }
 
     /// Finds the ways of a flow and reserves what it requires on them.
@@ -353,9 +358,9 @@ impl Controller {
             Protection::Restore {
                 interruption,
                 covers,
-            } if covers > self.timers.cover(interruption) => Err(Refusal::Unnoticed {
+            } if covers > self.ctx.timers.cover(interruption) => Err(Refusal::Unnoticed {
                 interruption,
-                least: self.timers.least_for_any_fault(),
+                least: self.ctx.timers.least_for_any_fault(),
             }),
             Protection::None | Protection::Restore { .. } => Ok(()),
         }
@@ -366,16 +371,16 @@ impl Controller {
         let (places, requests) = self.on_usual_ways(requirements);
         let largest = match requests.is_empty() {
             true => Largest::default(),
-            false => self.reservations.prepare(&requests),
+            false => self.promises.reservations.prepare(&requests),
         };
         self.follow_budgets();
         let placed = |among: Vec<usize>| among.into_iter().map(|at| places[at]).collect();
         let fitted = Fitted {
-            switches: self.reservations.fitted(),
+            switches: self.promises.reservations.fitted(),
             left_out: placed(largest.left_out),
             conflicts: largest.conflicts.into_iter().map(placed).collect(),
         };
-        self.outbox.reply(id, Reply::Budgets(Box::new(fitted)));
+        self.ctx.outbox.reply(id, Reply::Budgets(Box::new(fitted)));
     }
 
     /// Says in which class each requirement fits with more of the others, where one is found.
@@ -391,13 +396,13 @@ impl Controller {
             .iter()
             .map(|place| free.get(*place) == Some(&true))
             .collect();
-        let ledger = &mut self.reservations.ledger;
+        let ledger = &mut self.promises.reservations.ledger;
         let assigned = ledger.assign_classes(&requests, &free, of);
         let mut classes: Vec<u8> = requirements.iter().map(|asked| asked.class).collect();
         for (place, class) in places.into_iter().zip(assigned) {
             classes[place] = class;
         }
-        self.outbox.reply(id, Reply::Classes(classes));
+        self.ctx.outbox.reply(id, Reply::Classes(classes));
     }
 
     /// Returns what is asked of the ledger for those requirements with a deadline of which
@@ -411,7 +416,11 @@ impl Controller {
             }
             if let Ok(ways) = self.ways(requirement) {
                 let (source, ways) = (ways.source, &ways.ways);
-                requests.push(self.reservations.in_time(requirement, source, ways));
+                requests.push(
+                    self.promises
+                        .reservations
+                        .in_time(requirement, source, ways),
+                );
                 places.push(place);
             }
         }
@@ -445,7 +454,7 @@ impl Controller {
             return Err(Refusal::Class { class, expected });
         }
         let host = |name: &String| {
-            let known = self.view.host(name);
+            let known = self.topology.view.host(name);
             known.ok_or_else(|| Refusal::UnknownHost { name: name.clone() })
         };
         let source = host(&requirement.source)?;
@@ -459,7 +468,7 @@ impl Controller {
         id: FlowId,
         rule: &FlowRule,
     ) -> Result<(), Refusal> {
-        let rivals = self.flows.rivals(source, rule);
+        let rivals = self.owners.flows.rivals(source, rule);
         let mut others = rivals.filter(|flow| flow.id != id);
         match others.find(|other| other.rule.conflicts_with(rule)) {
             None => Ok(()),
@@ -471,20 +480,34 @@ impl Controller {
 
     fn withdraw(&mut self, id: RequestId, name: String) {
         let Some(flow) = self
+            .owners
             .flows
             .by_name(&name)
-            .filter(|flow| self.flows.get(*flow).is_some_and(is_admitted))
+            .filter(|flow| self.owners.flows.get(*flow).is_some_and(is_admitted))
         else {
-            self.outbox.reply(id, Reply::UnknownFlow(name));
+            self.ctx.outbox.reply(id, Reply::UnknownFlow(name));
             return;
         };
-        if self.desk.withdrawals.values().map(Vec::len).sum::<usize>() >= MAX_WAITING {
-            self.outbox.reply(id, Reply::Busy);
+        if self
+            .promises
+            .desk
+            .withdrawals
+            .values()
+            .map(Vec::len)
+            .sum::<usize>()
+            >= MAX_WAITING
+        {
+            self.ctx.outbox.reply(id, Reply::Busy);
             return;
         }
-        self.desk.withdrawals.entry(flow).or_default().push(id);
+        self.promises
+            .desk
+            .withdrawals
+            .entry(flow)
+            .or_default()
+            .push(id);
         self.keep_leaving(flow);
-        self.outbox.store(StoreWrite {
+        self.ctx.outbox.store(StoreWrite {
             key: Key::Admission(flow.0),
             value: None,
         });
@@ -492,29 +515,33 @@ impl Controller {
 
     /// Puts a flow in force, whichever instance has admitted it.
     pub(super) fn admitted(&mut self, id: FlowId, record: &[u8]) {
-        let is_proposed = self.flows.get(id).is_some_and(|flow| !is_admitted(flow));
+        let is_proposed = self
+            .owners
+            .flows
+            .get(id)
+            .is_some_and(|flow| !is_admitted(flow));
         if !is_proposed {
             let Ok(admission) = Admission::from_bytes(record) else {
-                self.outbox.notify(Event::RecordUnreadable { flow: id });
+                self.ctx.outbox.notify(Event::RecordUnreadable { flow: id });
                 return;
             };
-            match self.flows.get(id) {
+            match self.owners.flows.get(id) {
                 Some(flow) if flow.admission.is_but_for_guarantee(&admission) => return,
                 Some(_) => return self.replace(id, admission),
                 None => self.adopt(id, admission),
             }
         }
-        self.flows.set_admitted(id);
-        if let Some(flow) = self.flows.get(id) {
+        self.owners.flows.set_admitted(id);
+        if let Some(flow) = self.owners.flows.get(id) {
             let name = flow.admission.requirement.name.clone();
-            self.outbox.notify(Event::Admitted { flow: id, name });
+            self.ctx.outbox.notify(Event::Admitted { flow: id, name });
         }
         self.install(id);
-        let Some(flow) = self.flows.get(id) else {
+        let Some(flow) = self.owners.flows.get(id) else {
             return;
         };
         let decision = Decision::Accepted(self.accepted(flow));
-        if let Some(settled) = self.desk.settle(id, decision) {
+        if let Some(settled) = self.promises.desk.settle(id, decision) {
             self.answer(settled);
         }
     }
@@ -528,19 +555,20 @@ impl Controller {
             let source = admission.source;
             let requirement = &admission.requirement;
             let reserved = self
+                .promises
                 .reservations
                 .reserve(requirement, source, &admission.ways);
             reserved.ok()
         });
         if let Some(reserved) = reserved
-            && self.reservations.slowdown().is_some()
+            && self.promises.reservations.slowdown().is_some()
         {
             admission.guarantee = Some(reserved.guarantee);
         }
         let promised = admission.guarantee;
         let kept = reserved.filter(|reserved| Some(reserved.guarantee) <= promised);
         if let Some(reserved) = reserved.filter(|_| kept.is_none()) {
-            self.reservations.release(reserved.id);
+            self.promises.reservations.release(reserved.id);
         }
         self.take_over(id, admission, kept.map(|reserved| reserved.id));
         self.follow_budgets();
@@ -554,11 +582,14 @@ impl Controller {
         reservation: Option<ReservationId>,
     ) {
         let links = admission.ways.links().iter().copied();
-        let unconfirmed =
-            links.filter(|link| !self.view.is_up(*link) && !self.broken.contains(link));
-        self.expected.extend(unconfirmed.map(|link| (link, None)));
+        let unconfirmed = links.filter(|link| {
+            !self.topology.view.is_up(*link) && !self.topology.broken.contains(link)
+        });
+        self.topology
+            .expected
+            .extend(unconfirmed.map(|link| (link, None)));
         let flow = Flow::new(id, admission, reservation);
-        self.flows.insert(flow);
+        self.owners.flows.insert(flow);
         self.end_hosts(id);
         self.promises_changed();
     }
@@ -566,15 +597,22 @@ impl Controller {
     pub(super) fn withdrawn(&mut self, id: FlowId) {
         self.let_go(id);
         self.record(id);
-        if let Some(flow) = self.flows.remove(id) {
+        if let Some(flow) = self.owners.flows.remove(id) {
             self.has_moved(id);
             self.leave(&flow);
             self.set_content_at_once(EntryOwner::Flow(id), &Content::new());
             let name = flow.admission.requirement.name;
-            self.outbox.notify(Event::Withdrawn { flow: id, name });
+            self.ctx.outbox.notify(Event::Withdrawn { flow: id, name });
         }
-        for request in self.desk.withdrawals.remove(&id).into_iter().flatten() {
-            self.outbox.reply(request, Reply::Withdrawn(id));
+        for request in self
+            .promises
+            .desk
+            .withdrawals
+            .remove(&id)
+            .into_iter()
+            .flatten()
+        {
+            self.ctx.outbox.reply(request, Reply::Withdrawn(id));
         }
     }
 
@@ -582,13 +620,20 @@ impl Controller {
         self.let_go(id);
         self.stays(id);
         self.moves_nowhere(id);
-        for request in self.desk.withdrawals.remove(&id).into_iter().flatten() {
-            self.outbox.reply(request, Reply::NotStored);
+        for request in self
+            .promises
+            .desk
+            .withdrawals
+            .remove(&id)
+            .into_iter()
+            .flatten()
+        {
+            self.ctx.outbox.reply(request, Reply::NotStored);
         }
-        if self.flows.get(id).is_none_or(is_admitted) {
+        if self.owners.flows.get(id).is_none_or(is_admitted) {
             return;
         }
-        let Some(flow) = self.flows.remove(id) else {
+        let Some(flow) = self.owners.flows.remove(id) else {
             return;
         };
         self.give_back(&flow);
@@ -596,20 +641,20 @@ impl Controller {
             name: flow.admission.requirement.name,
             reason: Refusal::NotStored,
         };
-        if let Some(settled) = self.desk.settle(id, decision) {
+        if let Some(settled) = self.promises.desk.settle(id, decision) {
             self.answer(settled);
         }
     }
 
     pub(super) fn give_back(&mut self, flow: &Flow) {
         if let Some(reservation) = flow.reservation {
-            self.reservations.release(reservation);
+            self.promises.reservations.release(reservation);
         }
     }
 
     pub(super) fn shortage(&self, requirement: &Requirement, refused: Refused) -> Refusal {
         let alone = match refused.constraint {
-            Constraint::Deadline { .. } => self.reservations.ledger.alone(&refused.asked),
+            Constraint::Deadline { .. } => self.promises.reservations.ledger.alone(&refused.asked),
             _ => None,
         };
         Refusal::Shortage(Box::new(Shortage {

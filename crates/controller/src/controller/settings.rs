@@ -26,22 +26,22 @@ pub(super) struct SettingsDesk {
 impl Controller {
     pub(super) fn settings(&self) -> Settings {
         Settings {
-            metric: self.metric,
-            foreign_rules: self.reconciliation.foreign,
+            metric: self.ctx.metric,
+            foreign_rules: self.tables.reconciliation.foreign,
         }
     }
 
     /// Asks the store to keep a change.
     pub(super) fn configure(&mut self, id: RequestId, change: SettingsChange) {
         if self.settings_desk.waiting.len() >= MAX_WAITING {
-            self.outbox.reply(id, Reply::Busy);
+            self.ctx.outbox.reply(id, Reply::Busy);
             return;
         }
         let present = self.settings();
         let settings = self.settings_desk.wanted.unwrap_or(present).after(change);
         self.settings_desk.wanted = Some(settings);
         self.settings_desk.waiting.push_back(id);
-        self.outbox.store(StoreWrite {
+        self.ctx.outbox.store(StoreWrite {
             key: Key::Settings,
             value: Some(to_bytes(settings)),
         });
@@ -51,7 +51,7 @@ impl Controller {
     pub(super) fn settings_kept(&mut self, bytes: &[u8]) {
         match from_bytes(bytes) {
             Some(settings) => self.go_by(settings),
-            None => self.outbox.notify(Event::SettingsUnreadable),
+            None => self.ctx.outbox.notify(Event::SettingsUnreadable),
         }
         let settings = Reply::Settings(self.settings());
         self.answer_configuration(settings);
@@ -64,7 +64,7 @@ impl Controller {
 
     fn answer_configuration(&mut self, reply: Reply) {
         if let Some(id) = self.settings_desk.waiting.pop_front() {
-            self.outbox.reply(id, reply);
+            self.ctx.outbox.reply(id, reply);
         }
         if self.settings_desk.waiting.is_empty() {
             self.settings_desk.wanted = None;
@@ -74,12 +74,12 @@ impl Controller {
     fn go_by(&mut self, settings: Settings) {
         let before = self.settings();
         if before.metric != settings.metric {
-            self.metric = settings.metric;
-            self.known_ways = KnownWays::default();
-            self.intents.price_anew();
+            self.ctx.metric = settings.metric;
+            self.promises.known_ways = KnownWays::default();
+            self.owners.intents.price_anew();
         }
         if before.foreign_rules != settings.foreign_rules {
-            self.reconciliation.foreign = settings.foreign_rules;
+            self.tables.reconciliation.foreign = settings.foreign_rules;
             self.compare_whole(None);
         }
     }

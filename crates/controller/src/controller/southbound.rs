@@ -1,12 +1,15 @@
 //! What switches say: connections, messages, ports, frames.
 
+use units::Instant;
 use wire::ethernet::MacAddress;
 use wire::openflow::{
     BadRequest, DatapathId, ErrorKind, ErrorMessage, HEADER_LENGTH, Header, Message, PortStatus,
     PortStatusReason, TransactionId,
 };
 
+use crate::mastery::Claim;
 use crate::northbound::{Detection, Event};
+use crate::packet_in_classes::{Budgets, PacketInClasses};
 use crate::place::PortId;
 use crate::session::{CloseReason, ConnectionId, Session, Slot, Step, port_of};
 use crate::view::{Carrier, Port};
@@ -14,45 +17,73 @@ use crate::view::{Carrier, Port};
 use super::Controller;
 use super::memory::Memory;
 
+/// What is known of how switches speak with us.
+#[derive(Debug)]
+pub(super) struct Southbound {
+    /// What is claimed of switches.
+    pub(super) claim: Claim,
+    /// What a switch of version 1.0 has said, in words of 1.3; kept for its memory.
+    pub(super) heard: Vec<u8>,
+    /// The frames of switches whose connections are gone.
+    pub(super) punts: PacketInClasses,
+    /// What is taken of the frames that switches hand over.
+    pub(super) budgets: Budgets,
+}
+
+impl Southbound {
+    pub(super) const fn new(now: Instant, claim: Claim) -> Self {
+        Self {
+            claim,
+            heard: Vec::new(),
+            punts: PacketInClasses::new(now),
+            budgets: Budgets::LEARNING,
+        }
+    }
+}
+
 impl Controller {
     pub(super) fn connected(&mut self, connection: ConnectionId) {
-        if let Some(slot) = self.sessions.in_the_way() {
+        if let Some(slot) = self.ctx.sessions.in_the_way() {
             self.close(slot, CloseReason::Handshake);
         }
-        let Some(slot) = self.sessions.open(self.now, connection, self.claim) else {
-            self.counters.closed += 1;
-            self.outbox.refuse(connection, CloseReason::TooMany);
+        let Some(slot) = self
+            .ctx
+            .sessions
+            .open(self.ctx.now, connection, self.southbound.claim)
+        else {
+            self.ctx.counters.closed += 1;
+            self.ctx.outbox.refuse(connection, CloseReason::TooMany);
             return;
         };
-        self.outbox.open(slot, connection);
-        Session::greet(self.outbox.to(slot));
+        self.ctx.outbox.open(slot, connection);
+        Session::greet(self.ctx.outbox.to(slot));
     }
 
     pub(super) fn disconnected(&mut self, connection: ConnectionId) {
-        if let Some(slot) = self.sessions.of_connection(connection) {
-            self.outbox.discard(slot);
+        if let Some(slot) = self.ctx.sessions.of_connection(connection) {
+            self.ctx.outbox.discard(slot);
             self.forget(slot);
         }
     }
 
     /// Closes a connection for what its peer did.
     pub(super) fn close(&mut self, slot: Slot, reason: CloseReason) {
-        self.counters.closed += 1;
+        self.ctx.counters.closed += 1;
         self.translate_last_words(slot);
-        self.outbox.close(slot, reason);
+        self.ctx.outbox.close(slot, reason);
         self.forget(slot);
     }
 
     fn forget(&mut self, slot: Slot) {
-        let Some(session) = self.sessions.close(slot) else {
+        let Some(session) = self.ctx.sessions.close(slot) else {
             return;
         };
-        self.punts.add(&session.punts);
-        if let Some(forwarding) = &mut self.forwarding {
+        self.southbound.punts.add(&session.punts);
+        if let Some(forwarding) = &mut self.owners.forwarding {
             forwarding.close(session.connection);
         }
         match session.datapath() {
-            Some(datapath) if self.sessions.of_switch(datapath).is_none() => {
+            Some(datapath) if self.ctx.sessions.of_switch(datapath).is_none() => {
                 self.switch_lost(slot, datapath);
             }
             Some(_) | None => self.abandon(slot),
@@ -61,13 +92,13 @@ impl Controller {
 
     /// Takes in that a switch is not spoken with any more.
     pub(super) fn switch_lost(&mut self, slot: Slot, datapath: DatapathId) {
-        let lost = self.desired.disconnect(datapath);
-        if let Some(switch) = self.view.switch(datapath) {
-            self.view.disconnect(switch);
+        let lost = self.tables.desired.disconnect(datapath);
+        if let Some(switch) = self.topology.view.switch(datapath) {
+            self.topology.view.disconnect(switch);
             self.note_away(datapath);
             self.switch_concerns_intents(datapath);
             let name = self.name_of_switch(datapath);
-            self.outbox.notify(Event::SwitchLost { datapath, name });
+            self.ctx.outbox.notify(Event::SwitchLost { datapath, name });
             self.stall_moves(datapath);
             self.stop_watching(datapath);
             self.modes.lose(datapath);
@@ -82,20 +113,20 @@ impl Controller {
 
     /// Waits for nothing any more that was sent over a connection.
     fn abandon(&mut self, slot: Slot) {
-        self.refused_bundles.retain(|(at, _)| *at != slot);
-        self.unasked.forget(slot);
-        for operation in self.confirmations.abandon(slot) {
+        self.tables.refused_bundles.retain(|(at, _)| *at != slot);
+        self.tables.unasked.forget(slot);
+        for operation in self.tables.confirmations.abandon(slot) {
             self.confirmed(operation);
         }
     }
 
     /// Takes bytes: whole messages at once, the beginning of one is kept.
     pub(super) fn received(&mut self, connection: ConnectionId, bytes: &[u8]) {
-        let Some(slot) = self.sessions.of_connection(connection) else {
+        let Some(slot) = self.ctx.sessions.of_connection(connection) else {
             return;
         };
-        let now = self.now;
-        let Some(session) = self.sessions.get_mut(slot) else {
+        let now = self.ctx.now;
+        let Some(session) = self.ctx.sessions.get_mut(slot) else {
             return;
         };
         session.heard_at = now;
@@ -108,7 +139,7 @@ impl Controller {
             let taken = self.take_messages(slot, &unfinished);
             unfinished.drain(..taken);
         }
-        if let Some(session) = self.sessions.get_mut(slot)
+        if let Some(session) = self.ctx.sessions.get_mut(slot)
             && session.connection == connection
         {
             session.unfinished = unfinished;
@@ -126,16 +157,16 @@ impl Controller {
             };
             let length = usize::from(header.length);
             if length < HEADER_LENGTH {
-                self.counters.bad_messages += 1;
+                self.ctx.counters.bad_messages += 1;
                 self.close(slot, CloseReason::Garbage);
                 return stream.len();
             }
             let Some(message) = rest.get(..length) else {
-                let session = self.sessions.get_mut(slot);
+                let session = self.ctx.sessions.get_mut(slot);
                 if session.is_some_and(|session| session.may_begin_with(header)) {
                     return taken;
                 }
-                self.counters.bad_messages += 1;
+                self.ctx.counters.bad_messages += 1;
                 self.close(slot, CloseReason::Garbage);
                 return stream.len();
             };
@@ -148,7 +179,7 @@ impl Controller {
 
     /// Takes one message. Returns whether the connection is still there.
     pub(super) fn take_message(&mut self, slot: Slot, bytes: &[u8]) -> bool {
-        let Some(session) = self.sessions.get_mut(slot) else {
+        let Some(session) = self.ctx.sessions.get_mut(slot) else {
             return false;
         };
         match session.translator {
@@ -160,22 +191,22 @@ impl Controller {
     /// Takes one message of version 1.3. Returns whether the connection is still
     /// there.
     pub(super) fn take_wide_message(&mut self, slot: Slot, bytes: &[u8]) -> bool {
-        let Some(session) = self.sessions.get_mut(slot) else {
+        let Some(session) = self.ctx.sessions.get_mut(slot) else {
             return false;
         };
         let (header, message) = match Message::parse(bytes) {
             Ok(parsed) => parsed,
             Err(error) => return self.take_unreadable(slot, bytes, error.kind()),
         };
-        self.counters.messages += 1;
+        self.ctx.counters.messages += 1;
         let step = match &message {
             // Nothing about the session, and by far the most frequent.
             Message::PacketIn(_) if session.datapath().is_some() => Step::Pass,
-            _ => session.take(header, &message, || self.outbox.to(slot)),
+            _ => session.take(header, &message, || self.ctx.outbox.to(slot)),
         };
         let known = session.datapath();
         if matches!(message, Message::Hello(_)) && session.translator.is_some() {
-            self.sessions.note_narrow(slot);
+            self.ctx.sessions.note_narrow(slot);
         }
         match step {
             Step::Done => true,
@@ -200,11 +231,11 @@ impl Controller {
     /// Answers a message that cannot be read. Returns whether the connection is
     /// still there.
     pub(super) fn take_unreadable(&mut self, slot: Slot, bytes: &[u8], kind: ErrorKind) -> bool {
-        let Some(session) = self.sessions.get_mut(slot) else {
+        let Some(session) = self.ctx.sessions.get_mut(slot) else {
             return false;
         };
-        self.counters.bad_messages += 1;
-        let is_last = session.take_bad(bytes, kind, self.outbox.to(slot));
+        self.ctx.counters.bad_messages += 1;
+        let is_last = session.take_bad(bytes, kind, self.ctx.outbox.to(slot));
         if is_last {
             self.close(slot, CloseReason::Garbage);
         }
@@ -224,7 +255,8 @@ impl Controller {
             Message::PacketIn(packet_in) => self.punted(slot, datapath, packet_in),
             Message::PortStatus(status) => self.port_changed(datapath, status),
             Message::BarrierReply => {
-                if let Some(confirmed) = self.confirmations.confirm(slot, header.transaction) {
+                if let Some(confirmed) = self.tables.confirmations.confirm(slot, header.transaction)
+                {
                     self.messages_confirmed(datapath, confirmed.covers);
                     if let Some(operation) = confirmed.operation {
                         self.confirmed(operation);
@@ -274,32 +306,35 @@ impl Controller {
     /// Takes in a switch that has said who it is: its ports are probed, and it
     /// is asked which entries it has. Returns whether its connection stays.
     fn ready(&mut self, slot: Slot, datapath: DatapathId, ports: &[Port]) -> bool {
-        if !self.sessions.claim(datapath, slot) {
+        if !self.ctx.sessions.claim(datapath, slot) {
             let name = self.name_of_switch(datapath);
-            self.outbox
+            self.ctx
+                .outbox
                 .notify(Event::DuplicateSwitch { datapath, name });
-            if let Some(first) = self.sessions.of_switch(datapath) {
-                Session::ask_for_echo(self.outbox.to(first));
+            if let Some(first) = self.ctx.sessions.of_switch(datapath) {
+                Session::ask_for_echo(self.ctx.outbox.to(first));
             }
             self.close(slot, CloseReason::Duplicate);
             return false;
         }
         self.make_place(datapath);
-        self.strangers.away_since.remove(&datapath);
-        let Some((_, lost)) = self.view.connect(self.now, datapath, ports) else {
+        self.topology.strangers.away_since.remove(&datapath);
+        let Some((_, lost)) = self.topology.view.connect(self.ctx.now, datapath, ports) else {
             self.close(slot, CloseReason::TooLarge);
             return false;
         };
-        if let (Some(forwarding), Some(session)) = (&mut self.forwarding, self.sessions.get(slot)) {
+        if let (Some(forwarding), Some(session)) =
+            (&mut self.owners.forwarding, self.ctx.sessions.get(slot))
+        {
             forwarding.expect_entries(session.connection);
         }
-        self.desired.connect(datapath);
-        self.others.remove(&datapath);
+        self.tables.desired.connect(datapath);
+        self.topology.others.remove(&datapath);
         self.doubt_echoes(datapath);
         let ports_up = ports.iter().filter(|port| port.carrier == Carrier::Up);
         let count = ports.len();
-        self.link_trust.switch_up(self.now, datapath);
-        self.outbox.notify(Event::SwitchConnected {
+        self.topology.link_trust.switch_up(self.ctx.now, datapath);
+        self.ctx.outbox.notify(Event::SwitchConnected {
             datapath,
             name: self.name_of_switch(datapath),
             ports: count,
@@ -311,7 +346,11 @@ impl Controller {
         for link in lost {
             self.link_lost(link, Detection::PortStatus);
         }
-        for change in self.hosts.attach(&mut self.view, datapath) {
+        for change in self
+            .topology
+            .hosts
+            .attach(&mut self.topology.view, datapath)
+        {
             self.tell_of_host(change);
         }
         self.note_carriers(datapath);
@@ -321,7 +360,7 @@ impl Controller {
         self.extend_intents(datapath);
         self.follow_links();
         self.begin_modes(slot, datapath);
-        if self.memory == Memory::Complete {
+        if self.ctx.memory == Memory::Complete {
             self.keep_switch(datapath);
             self.ask_for_entries(datapath);
         }
@@ -335,20 +374,21 @@ impl Controller {
 
     /// Sends a probe of either kind from a port.
     pub(super) fn send_probe(&mut self, port: PortId, to: MacAddress) {
-        let Some(slot) = self.sessions.of_switch(port.datapath) else {
+        let Some(slot) = self.ctx.sessions.of_switch(port.datapath) else {
             return;
         };
-        let Some(known) = self.view.port(port) else {
+        let Some(known) = self.topology.view.port(port) else {
             return;
         };
-        let class = self.reservations.probe_class(port);
-        let out = self.outbox.to(slot);
-        self.prober
-            .emit(self.now, (to, port), known.mac, class, out);
+        let class = self.promises.reservations.probe_class(port);
+        let out = self.ctx.outbox.to(slot);
+        self.topology
+            .prober
+            .emit(self.ctx.now, (to, port), known.mac, class, out);
     }
 
     fn port_changed(&mut self, datapath: DatapathId, status: &PortStatus) {
-        let Some(switch) = self.view.switch(datapath) else {
+        let Some(switch) = self.topology.view.switch(datapath) else {
             return;
         };
         let mut port = port_of(&status.port);
@@ -361,11 +401,11 @@ impl Controller {
         }
         let id = PortId::new(datapath, port.number);
         match port.carrier {
-            Carrier::Down => self.link_trust.port_down(id),
-            Carrier::Up if self.view.port(id).is_some_and(is_up) => {}
-            Carrier::Up => self.link_trust.port_up(self.now, id),
+            Carrier::Down => self.topology.link_trust.port_down(id),
+            Carrier::Up if self.topology.view.port(id).is_some_and(is_up) => {}
+            Carrier::Up => self.topology.link_trust.port_up(self.ctx.now, id),
         }
-        if let Some(link) = self.view.set_port(self.now, switch, port) {
+        if let Some(link) = self.topology.view.set_port(self.ctx.now, switch, port) {
             self.link_lost(link, Detection::PortStatus);
         }
         self.note_carrier(id);

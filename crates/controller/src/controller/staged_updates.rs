@@ -188,7 +188,7 @@ impl Controller {
     /// have not confirmed.
     pub(super) fn unconfirmed(&self, subject: EntryOwner, wanted: &Content) -> Vec<RuleKey> {
         let is_unconfirmed = |spot: &RuleKey| {
-            let rule = self.desired.get(spot.0, spot.1);
+            let rule = self.tables.desired.get(spot.0, spot.1);
             let own = rule.filter(|rule| rule.subject == subject);
             own.is_some_and(|rule| rule.standing != Standing::Confirmed)
         };
@@ -197,14 +197,14 @@ impl Controller {
 
     pub(super) fn begin_move(&mut self, parts: BTreeMap<EntryOwner, Part>) {
         if !parts.is_empty() {
-            let id = self.moves.insert(parts, Phase::Build);
+            let id = self.tables.moves.insert(parts, Phase::Build);
             self.advance_move(id);
         }
     }
 
     /// Sends the next stages of a move whose last ones are confirmed.
     fn advance_move(&mut self, id: UpdateId) {
-        while let Some(moving) = self.moves.all.get(&id) {
+        while let Some(moving) = self.tables.moves.all.get(&id) {
             let phase = moving.phase;
             if moving.is_unconfirmed || !moving.away.is_empty() || phase == Phase::Linger {
                 return;
@@ -215,12 +215,12 @@ impl Controller {
             let Some(reached) = self.send_next_stages(id, phase) else {
                 match phase {
                     Phase::Build => self.built(id),
-                    Phase::Clear => drop(self.moves.remove(id)),
+                    Phase::Clear => drop(self.tables.moves.remove(id)),
                     Phase::Linger => return,
                 }
                 continue;
             };
-            let Some(moving) = self.moves.all.get_mut(&id) else {
+            let Some(moving) = self.tables.moves.all.get_mut(&id) else {
                 return;
             };
             moving.asked = reached.switches;
@@ -239,7 +239,7 @@ impl Controller {
     /// Sends the next stage of each part of a move. Returns nothing if none is left.
     fn send_next_stages(&mut self, id: UpdateId, phase: Phase) -> Option<Reached> {
         let mut all = Reached::default();
-        let moving = self.moves.all.get_mut(&id)?;
+        let moving = self.tables.moves.all.get_mut(&id)?;
         let mut due = Vec::new();
         for (subject, part) in &mut moving.parts {
             let stages = match phase {
@@ -256,7 +256,8 @@ impl Controller {
         for (subject, stage) in due {
             let mut reached = Reached::default();
             let is_over = stage.iter().any(|(spot, _)| {
-                self.desired
+                self.tables
+                    .desired
                     .get(spot.0, spot.1)
                     .is_some_and(|rule| rule.subject == subject)
             });
@@ -264,7 +265,7 @@ impl Controller {
             all.slots.append(&mut reached.slots);
             all.switches.append(&mut reached.switches);
             all.away.append(&mut reached.away);
-            let moving = self.moves.all.get_mut(&id);
+            let moving = self.tables.moves.all.get_mut(&id);
             if let Some(part) = moving.and_then(|moving| moving.parts.get_mut(&subject)) {
                 part.relies_on = reached.spots;
                 part.is_switched |= is_over;
@@ -277,23 +278,23 @@ impl Controller {
     pub(super) fn send_stage(&mut self, subject: EntryOwner, stage: Stage, reached: &mut Reached) {
         for (spot, change) in stage {
             let (order, contest) = match change {
-                Change::Put(form) => self.desired.put(subject, spot, form),
-                Change::Take => (self.desired.take(subject, spot), None),
+                Change::Put(form) => self.tables.desired.put(subject, spot, form),
+                Change::Take => (self.tables.desired.take(subject, spot), None),
             };
             let (datapath, _) = spot;
             reached.spots.push(spot);
             reached.switches.insert(datapath);
-            match (order, self.sessions.of_switch(datapath)) {
+            match (order, self.ctx.sessions.of_switch(datapath)) {
                 (Order::Nothing, _) => {}
                 (_, None) => {
                     reached.away.insert(datapath);
                 }
                 (Order::Add(rule), Some(slot)) => {
-                    rule.emit_add(self.outbox.to(slot));
+                    rule.emit_add(self.ctx.outbox.to(slot));
                     reached.slots.insert(slot);
                 }
                 (Order::Delete(form), Some(slot)) => {
-                    form.emit_delete(subject.transaction(), self.outbox.to(slot));
+                    form.emit_delete(subject.transaction(), self.ctx.outbox.to(slot));
                     reached.slots.insert(slot);
                     self.note_room(datapath);
                 }
@@ -306,7 +307,7 @@ impl Controller {
 
     /// Goes on with a move when all its switches have confirmed what they were sent.
     pub(super) fn move_confirmed(&mut self, id: UpdateId) {
-        if let Some(moving) = self.moves.all.get_mut(&id) {
+        if let Some(moving) = self.tables.moves.all.get_mut(&id) {
             moving.is_unconfirmed = false;
             self.advance_move(id);
         }
@@ -316,18 +317,19 @@ impl Controller {
     pub(super) fn messages_confirmed(&mut self, datapath: DatapathId, covers: u64) {
         let mut answered = Vec::new();
         // Who moves may wait for one entry of several.
-        let is_all = !self.moves.is_empty();
-        let refusals = &mut self.refusals;
-        let is_news = self
-            .desired
-            .confirm_up_to(datapath, covers, is_all, |subject, place| {
-                if let Some(place) = place {
-                    refusals.made_good((datapath, place));
-                }
-                if answered.last() != Some(&subject) {
-                    answered.push(subject);
-                }
-            });
+        let is_all = !self.tables.moves.is_empty();
+        let refusals = &mut self.tables.refusals;
+        let is_news =
+            self.tables
+                .desired
+                .confirm_up_to(datapath, covers, is_all, |subject, place| {
+                    if let Some(place) = place {
+                        refusals.made_good((datapath, place));
+                    }
+                    if answered.last() != Some(&subject) {
+                        answered.push(subject);
+                    }
+                });
         if is_news {
             self.promises_changed();
         }
@@ -339,7 +341,7 @@ impl Controller {
     /// Tells a subject what became of its entries, unless its move does when it comes to
     /// an end.
     pub(super) fn entries_answered(&mut self, subject: EntryOwner) {
-        if !self.moves.is_under_way(subject) {
+        if !self.tables.moves.is_under_way(subject) {
             self.settle(subject);
         }
         self.resume_subject(subject);
@@ -348,14 +350,14 @@ impl Controller {
     /// Notes that a switch has an entry, unless it has refused it. One that is
     /// gone, or has come back and was not compared yet, may have lost it.
     pub(super) fn confirm_entry(&mut self, spot: RuleKey) {
-        if self.desired.confirm(spot) {
-            self.refusals.made_good(spot);
+        if self.tables.desired.confirm(spot) {
+            self.tables.refusals.made_good(spot);
         }
     }
 
     /// Tells that the new ways of a move stand, and lets the old ones run empty.
     fn built(&mut self, id: UpdateId) {
-        let Some(mut moving) = self.moves.remove(id) else {
+        let Some(mut moving) = self.tables.moves.remove(id) else {
             return;
         };
         let mut flows = Vec::new();
@@ -377,25 +379,28 @@ impl Controller {
         if moving.parts.is_empty() {
             return;
         }
-        let id = self.moves.insert(moving.parts, Phase::Linger);
-        self.moves.lingering.insert((self.now + travel_time, id));
+        let id = self.tables.moves.insert(moving.parts, Phase::Linger);
+        self.tables
+            .moves
+            .lingering
+            .insert((self.ctx.now + travel_time, id));
     }
 
     /// Returns the longest time for which a frame with a promise may be on its
     /// way. Frames without one are not waited for.
     fn travel_time(&self, flows: &[FlowId]) -> Duration {
-        let flows = flows.iter().filter_map(|flow| self.flows.get(*flow));
+        let flows = flows.iter().filter_map(|flow| self.owners.flows.get(*flow));
         let longest = flows.filter_map(|flow| flow.admission.guarantee).max();
         longest.unwrap_or_default().round_up()
     }
 
     /// Takes the old ways away that have become empty.
     pub(super) fn clear_old_ways(&mut self) {
-        while let Some((until, id)) = self.moves.lingering.first().copied()
-            && until <= self.now
+        while let Some((until, id)) = self.tables.moves.lingering.first().copied()
+            && until <= self.ctx.now
         {
-            self.moves.lingering.pop_first();
-            if let Some(moving) = self.moves.all.get_mut(&id) {
+            self.tables.moves.lingering.pop_first();
+            if let Some(moving) = self.tables.moves.all.get_mut(&id) {
                 moving.phase = Phase::Clear;
                 self.advance_move(id);
             }
@@ -405,7 +410,7 @@ impl Controller {
     /// Sends all that is left of a subject's move at once: what follows relies on
     /// its entries being what they should be.
     pub(super) fn hasten(&mut self, subject: EntryOwner) {
-        let Some(part) = self.moves.take(subject) else {
+        let Some(part) = self.tables.moves.take(subject) else {
             return;
         };
         let mut reached = Reached::default();
@@ -425,17 +430,21 @@ impl Controller {
         if let EntryOwner::Flow(flow) = subject {
             self.record(flow);
         }
-        self.moves.take(subject);
+        self.tables.moves.take(subject);
         if wanted.is_empty() {
             return self.take_all(subject);
         }
-        let present = self.desired.content(subject);
-        if !self.desired.has_room(present.len(), wanted.len()) {
+        let present = self.tables.desired.content(subject);
+        if !self.tables.desired.has_room(present.len(), wanted.len()) {
             self.rules_settled(subject, Outcome::TooMany);
             return;
         }
         let source = match subject {
-            EntryOwner::Flow(flow) => self.flows.get(flow).map(|flow| flow.admission.source),
+            EntryOwner::Flow(flow) => self
+                .owners
+                .flows
+                .get(flow)
+                .map(|flow| flow.admission.source),
             EntryOwner::Service
             | EntryOwner::KnownHost(_)
             | EntryOwner::Intent(_)
@@ -456,7 +465,7 @@ impl Controller {
 
     /// Takes all entries of a subject away at once.
     fn take_all(&mut self, subject: EntryOwner) {
-        let spots: Vec<RuleKey> = self.desired.of_subject(subject).collect();
+        let spots: Vec<RuleKey> = self.tables.desired.of_subject(subject).collect();
         let takes = spots.into_iter().map(|spot| (spot, Change::Take));
         let mut reached = Reached::default();
         self.send_stage(subject, takes.collect(), &mut reached);
@@ -465,7 +474,7 @@ impl Controller {
 
     /// Gives a flow that has no entries those of its base tree.
     pub(super) fn send_first(&mut self, id: FlowId) {
-        if let Some(flow) = self.flows.get(id) {
+        if let Some(flow) = self.owners.flows.get(id) {
             let class = flow.admission.requirement.class;
             let entries = flow.rule.forms(&flow.admission.ways.base, class).collect();
             self.give(EntryOwner::Flow(id), entries);
@@ -474,13 +483,18 @@ impl Controller {
 
     /// Gives entries to a subject that has none.
     pub(super) fn give(&mut self, subject: EntryOwner, entries: Vec<(RuleKey, Form)>) {
-        if !self.desired.has_room(0, entries.len()) {
+        if !self.tables.desired.has_room(0, entries.len()) {
             self.rules_settled(subject, Outcome::TooMany);
             return;
         }
-        let (outbox, sessions, unasked) = (&mut self.outbox, &self.sessions, &mut self.unasked);
+        let (outbox, sessions, unasked) = (
+            &mut self.ctx.outbox,
+            &self.ctx.sessions,
+            &mut self.tables.unasked,
+        );
         let (mut is_asked, mut contests) = (false, Vec::new());
-        self.desired
+        self.tables
+            .desired
             .put_all(subject, entries, |spot, order, contest| {
                 contests.extend(contest);
                 if let (Order::Add(rule), Some(slot)) = (order, sessions.of_switch(spot.0)) {
@@ -490,7 +504,7 @@ impl Controller {
                 }
             });
         if !is_asked {
-            self.unasked.idle.push(subject);
+            self.tables.unasked.idle.push(subject);
         }
         for contest in contests {
             self.lost_contest(contest);
@@ -501,19 +515,19 @@ impl Controller {
     /// else that is sent until the driver takes what is to be sent.
     pub(super) fn ask_later(&mut self, subject: EntryOwner, reached: &Reached) {
         if reached.slots.is_empty() {
-            self.unasked.idle.push(subject);
+            self.tables.unasked.idle.push(subject);
         }
-        self.unasked.slots.extend(&reached.slots);
+        self.tables.unasked.slots.extend(&reached.slots);
     }
 
     /// Asks each switch once to confirm all that it was sent: of a request that is
     /// decided in slices, when all of it is.
     pub(super) fn ask_now(&mut self) {
-        if self.desk.is_deciding() {
+        if self.promises.desk.is_deciding() {
             return;
         }
-        while !self.unasked.is_empty() {
-            let Unasked { slots, idle } = std::mem::take(&mut self.unasked);
+        while !self.tables.unasked.is_empty() {
+            let Unasked { slots, idle } = std::mem::take(&mut self.tables.unasked);
             for slot in slots {
                 self.ask_to_confirm(slot);
             }
@@ -526,10 +540,12 @@ impl Controller {
 
     /// Asks a switch to confirm all that it was sent.
     pub(super) fn ask_to_confirm(&mut self, slot: Slot) {
-        let session = self.sessions.get(slot);
+        let session = self.ctx.sessions.get(slot);
         if let Some(datapath) = session.and_then(|session| session.datapath()) {
-            let covers = self.desired.messages(datapath);
-            self.confirmations.ask(slot, covers, self.outbox.to(slot));
+            let covers = self.tables.desired.messages(datapath);
+            self.tables
+                .confirmations
+                .ask(slot, covers, self.ctx.outbox.to(slot));
         }
     }
 
@@ -537,13 +553,13 @@ impl Controller {
     /// has refused or not confirmed; the others go on. Returns whether there are
     /// others.
     fn hold_up_unconfirmed(&mut self, id: UpdateId) -> bool {
-        let Some(moving) = self.moves.all.get_mut(&id) else {
+        let Some(moving) = self.tables.moves.all.get_mut(&id) else {
             return false;
         };
         let mut held = Vec::new();
         for (subject, part) in &mut moving.parts {
             part.relies_on.retain(|(datapath, place)| {
-                let rule = self.desired.get(*datapath, *place);
+                let rule = self.tables.desired.get(*datapath, *place);
                 let own = rule.filter(|rule| rule.subject == *subject);
                 own.is_some_and(|rule| rule.standing != Standing::Confirmed)
             });
@@ -555,9 +571,9 @@ impl Controller {
             return false;
         }
         for subject in held {
-            if let Some(part) = self.moves.take(subject) {
+            if let Some(part) = self.tables.moves.take(subject) {
                 let alone = BTreeMap::from([(subject, part)]);
-                self.moves.insert(alone, Phase::Build);
+                self.tables.moves.insert(alone, Phase::Build);
             }
         }
         true
@@ -565,7 +581,7 @@ impl Controller {
 
     /// Notes that a connection is gone: moves wait for the switch.
     pub(super) fn stall_moves(&mut self, datapath: DatapathId) {
-        for moving in self.moves.all.values_mut() {
+        for moving in self.tables.moves.all.values_mut() {
             let is_asked = moving.is_unconfirmed && moving.asked.contains(&datapath);
             if is_asked && moving.phase == Phase::Build {
                 moving.away.insert(datapath);
@@ -576,7 +592,7 @@ impl Controller {
     /// Goes on with the moves that waited for a switch, which has what it should
     /// have now.
     pub(super) fn resume_moves(&mut self, datapath: DatapathId) {
-        let waiting = self.moves.all.iter_mut();
+        let waiting = self.tables.moves.all.iter_mut();
         let mut resumed = Vec::new();
         for (id, moving) in waiting {
             if moving.away.remove(&datapath) {
@@ -589,7 +605,7 @@ impl Controller {
     /// Goes on with the move of a subject whose refused entries a switch has
     /// taken.
     pub(super) fn resume_subject(&mut self, subject: EntryOwner) {
-        if let Some(id) = self.moves.of.get(&subject).copied() {
+        if let Some(id) = self.tables.moves.of.get(&subject).copied() {
             self.advance_move(id);
         }
     }

@@ -60,24 +60,24 @@ impl Controller {
         self.keep_intents();
         self.look_at_losses();
         self.keep_modes();
-        if self.now >= self.schedule.rounds {
-            let part = self.timers.audit_interval.as_ns() / ROUND_PHASES;
-            self.schedule.rounds = self.now + units::Duration::from_ns(part.max(1));
-            self.schedule.round = (self.schedule.round + 1) % ROUND_PHASES;
-            self.begin_rounds(self.schedule.round);
+        if self.ctx.now >= self.ctx.schedule.rounds {
+            let part = self.ctx.timers.audit_interval.as_ns() / ROUND_PHASES;
+            self.ctx.schedule.rounds = self.ctx.now + units::Duration::from_ns(part.max(1));
+            self.ctx.schedule.round = (self.ctx.schedule.round + 1) % ROUND_PHASES;
+            self.begin_rounds(self.ctx.schedule.round);
         }
-        if self.now >= self.schedule.probes {
-            let part = self.timers.probe_interval.as_ns() / PROBE_PHASES;
-            self.schedule.probes = self.now + units::Duration::from_ns(part.max(1));
-            self.schedule.phase = (self.schedule.phase + 1) % PROBE_PHASES;
+        if self.ctx.now >= self.ctx.schedule.probes {
+            let part = self.ctx.timers.probe_interval.as_ns() / PROBE_PHASES;
+            self.ctx.schedule.probes = self.ctx.now + units::Duration::from_ns(part.max(1));
+            self.ctx.schedule.phase = (self.ctx.schedule.phase + 1) % PROBE_PHASES;
             self.probe_part();
             self.ask_suspects();
             self.lose_silent_links();
             self.check_expected();
             self.adopt_entries();
         }
-        if self.now >= self.schedule.echoes {
-            self.schedule.echoes = self.now + self.timers.echo_interval;
+        if self.ctx.now >= self.ctx.schedule.echoes {
+            self.ctx.schedule.echoes = self.ctx.now + self.ctx.timers.echo_interval;
             self.check_sessions();
             self.ask_for_roles();
             self.forget_unplugged();
@@ -85,17 +85,19 @@ impl Controller {
             self.give_up_questions();
         }
         if self
+            .ctx
             .schedule
             .returns
-            .is_some_and(|returns| self.now >= returns)
+            .is_some_and(|returns| self.ctx.now >= returns)
         {
-            self.schedule.returns = None;
+            self.ctx.schedule.returns = None;
             self.reconsider_displaced();
         }
         if self
+            .ctx
             .schedule
             .floods
-            .is_some_and(|floods| self.now >= floods)
+            .is_some_and(|floods| self.ctx.now >= floods)
         {
             self.follow_links_now();
         }
@@ -103,18 +105,19 @@ impl Controller {
 
     /// Sends probes from the ports of the switches whose turn it is.
     fn probe_part(&mut self) {
-        let turn = self.schedule.phase;
+        let turn = self.ctx.schedule.phase;
         let is_due = |slot: &Slot| slot.index() as u64 % PROBE_PHASES == turn;
         let due: Vec<_> = self
+            .ctx
             .sessions
             .ready()
             .filter(|(_, slot)| is_due(slot))
             .collect();
         for (datapath, _) in due {
-            let Some(switch) = self.view.switch(datapath) else {
+            let Some(switch) = self.topology.view.switch(datapath) else {
                 continue;
             };
-            let ports = self.view.switches()[switch.index()].ports.iter();
+            let ports = self.topology.view.switches()[switch.index()].ports.iter();
             let up = ports.filter(|port| port.carrier == Carrier::Up);
             let up: Vec<PortId> = up.map(|port| PortId::new(datapath, port.number)).collect();
             for port in up {
@@ -124,31 +127,31 @@ impl Controller {
     }
 
     fn lose_silent_links(&mut self) {
-        let timeout = self.timers.link_timeout.as_ns();
-        let Some(limit) = self.now.as_ns().checked_sub(timeout) else {
+        let timeout = self.ctx.timers.link_timeout.as_ns();
+        let Some(limit) = self.ctx.now.as_ns().checked_sub(timeout) else {
             return;
         };
         let limit = Instant::from_ns(limit);
-        if self.view.trust(limit) {
+        if self.topology.view.trust(limit) {
             self.follow_links();
         }
-        let silent: Vec<LinkId> = self.view.silent_since(limit).collect();
+        let silent: Vec<LinkId> = self.topology.view.silent_since(limit).collect();
         for link in silent {
-            if self.is_unheard(self.view.links()[link.index()].ends) {
+            if self.is_unheard(self.topology.view.links()[link.index()].ends) {
                 continue;
             }
-            self.view.lose(self.now, link);
+            self.topology.view.lose(self.ctx.now, link);
             self.link_lost(link, Detection::Silence);
         }
     }
 
     /// Asks silent peers for a sign of life and closes those that gave none.
     fn check_sessions(&mut self) {
-        let (now, timers) = (self.now, self.timers);
+        let (now, timers) = (self.ctx.now, self.ctx.timers);
         let mut late = Vec::new();
-        for (slot, session) in self.sessions.iter() {
+        for (slot, session) in self.ctx.sessions.iter() {
             let is_ready = session.is_settled();
-            let is_stalled = self.confirmations.unanswered(slot) > MAX_UNANSWERED;
+            let is_stalled = self.tables.confirmations.unanswered(slot) > MAX_UNANSWERED;
             if is_stalled || now.saturating_since(session.heard_at) >= timers.echo_timeout {
                 late.push((slot, CloseReason::Silence));
             } else if !is_ready
@@ -156,7 +159,7 @@ impl Controller {
             {
                 late.push((slot, CloseReason::Handshake));
             } else if now.saturating_since(session.heard_at) >= timers.echo_interval {
-                Session::ask_for_echo(self.outbox.to(slot));
+                Session::ask_for_echo(self.ctx.outbox.to(slot));
             }
         }
         for (slot, reason) in late {

@@ -14,11 +14,11 @@ impl Controller {
     /// Admits all of these flows, or none of them.
     pub(super) fn admit_together(&mut self, id: RequestId, requirements: Vec<Requirement>) {
         if !self.has_room_for(requirements.len()) {
-            self.outbox.reply(id, Reply::Busy);
+            self.ctx.outbox.reply(id, Reply::Busy);
             return;
         }
         let names: Vec<String> = requirements.iter().map(|one| one.name.clone()).collect();
-        let chosen = self.reservations.chosen();
+        let chosen = self.promises.reservations.chosen();
         let reserved = self.reserve_each(requirements);
         let failed = reserved.iter().position(Result::is_err);
         let Some(failed) = failed else {
@@ -37,22 +37,22 @@ impl Controller {
             Decision::Refused { name, reason }
         });
         let reply = Reply::Decisions(decisions.collect());
-        self.outbox.reply(id, reply);
+        self.ctx.outbox.reply(id, reply);
     }
 
     /// Answers what would be decided about these flows, one after the other, and
     /// leaves everything as it is.
     pub(super) fn what_if(&mut self, id: RequestId, requirements: Vec<Requirement>) {
         if !self.has_room_for(requirements.len()) {
-            self.outbox.reply(id, Reply::Busy);
+            self.ctx.outbox.reply(id, Reply::Busy);
             return;
         }
         let names: Vec<String> = requirements.iter().map(|one| one.name.clone()).collect();
-        let chosen = self.reservations.chosen();
+        let chosen = self.promises.reservations.chosen();
         let reserved = self.reserve_each(requirements);
         let decide = |(name, reserved): (String, &Result<FlowId, Refusal>)| match reserved {
             Ok(flow) => {
-                let flow = self.flows.get(*flow)?;
+                let flow = self.owners.flows.get(*flow)?;
                 Some(Decision::Accepted(self.accepted(flow)))
             }
             Err(reason) => Some(Decision::Refused {
@@ -63,7 +63,7 @@ impl Controller {
         let decisions = names.into_iter().zip(&reserved).filter_map(decide);
         let reply = Reply::Decisions(decisions.collect());
         self.take_back(reserved.iter().flatten().copied(), &chosen);
-        self.outbox.reply(id, reply);
+        self.ctx.outbox.reply(id, reply);
     }
 
     /// Reserves what these flows require, one after the other, as far as that can
@@ -80,21 +80,21 @@ impl Controller {
     /// budgets that were chosen for them.
     fn take_back(&mut self, flows: impl Iterator<Item = FlowId>, chosen: &Chosen) {
         for flow in flows {
-            if let Some(flow) = self.flows.remove(flow) {
+            if let Some(flow) = self.owners.flows.remove(flow) {
                 self.give_back(&flow);
             }
         }
-        self.reservations.choose_again(chosen);
+        self.promises.reservations.choose_again(chosen);
     }
 
     /// Asks the store to keep flows of which none is to be in force without the
     /// others.
     fn keep_together(&mut self, id: RequestId, flows: &[FlowId]) {
         if flows.is_empty() {
-            self.outbox.reply(id, Reply::Decisions(Vec::new()));
+            self.ctx.outbox.reply(id, Reply::Decisions(Vec::new()));
             return;
         }
-        self.desk.wait_for(id, Bond::Together, flows);
+        self.promises.desk.wait_for(id, Bond::Together, flows);
         for flow in flows {
             self.propose(*flow);
         }
@@ -105,7 +105,7 @@ impl Controller {
     pub(super) fn undo(&mut self, decisions: &[Decision]) {
         for decision in decisions {
             if let Decision::Accepted(accepted) = decision {
-                self.outbox.store(StoreWrite {
+                self.ctx.outbox.store(StoreWrite {
                     key: Key::Admission(accepted.id.0),
                     value: None,
                 });
@@ -114,6 +114,6 @@ impl Controller {
     }
 
     pub(super) fn has_room_for(&self, requirements: usize) -> bool {
-        self.desk.proposed() + requirements <= MAX_WAITING
+        self.promises.desk.proposed() + requirements <= MAX_WAITING
     }
 }

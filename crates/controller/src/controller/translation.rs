@@ -18,9 +18,9 @@ impl Controller {
     /// Takes one message of a switch of version 1.0. Returns whether the
     /// connection is still there.
     pub(super) fn take_narrow_message(&mut self, slot: Slot, bytes: &[u8]) -> bool {
-        let mut heard = std::mem::take(&mut self.heard);
+        let mut heard = std::mem::take(&mut self.southbound.heard);
         heard.clear();
-        let understood = self.sessions.get_mut(slot).and_then(|session| {
+        let understood = self.ctx.sessions.get_mut(slot).and_then(|session| {
             let translator = session.translator.as_mut()?;
             Some(translator.hear(bytes, &mut heard))
         });
@@ -29,7 +29,7 @@ impl Controller {
             Some(Ok(())) => self.take_heard(slot, &heard),
             Some(Err(error)) => self.take_unreadable(slot, bytes, error.kind()),
         };
-        self.heard = heard;
+        self.southbound.heard = heard;
         is_open
     }
 
@@ -50,7 +50,7 @@ impl Controller {
 
     /// Puts all that is to be sent to switches of version 1.0 into their words.
     pub(super) fn translate(&mut self) {
-        if self.sessions.narrow().is_empty() {
+        if self.ctx.sessions.narrow().is_empty() {
             return;
         }
         for _ in 0..MOST_ROUNDS {
@@ -68,8 +68,8 @@ impl Controller {
     /// Returns what translators answer in the place of their switches.
     fn translate_all(&mut self) -> Vec<(Slot, Vec<u8>)> {
         let mut answers = Vec::new();
-        for place in 0..self.sessions.narrow().len() {
-            let slot = self.sessions.narrow()[place];
+        for place in 0..self.ctx.sessions.narrow().len() {
+            let slot = self.ctx.sessions.narrow()[place];
             let mut answer = Vec::new();
             self.translate_for(slot, &mut answer);
             if !answer.is_empty() {
@@ -86,18 +86,18 @@ impl Controller {
     }
 
     fn translate_for(&mut self, slot: Slot, answer: &mut Vec<u8>) {
-        let Some(session) = self.sessions.get_mut(slot) else {
+        let Some(session) = self.ctx.sessions.get_mut(slot) else {
             return;
         };
         let Some(translator) = &mut session.translator else {
             return;
         };
         if translator.has_words() {
-            self.outbox.to(slot);
-        } else if !self.outbox.has_fresh(slot) {
+            self.ctx.outbox.to(slot);
+        } else if !self.ctx.outbox.has_fresh(slot) {
             return;
         }
-        self.outbox.rewrite(slot, |fresh, out| {
+        self.ctx.outbox.rewrite(slot, |fresh, out| {
             translator.take_words(out);
             let mut sides = Sides {
                 controller: answer,

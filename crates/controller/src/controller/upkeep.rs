@@ -42,28 +42,42 @@ pub(super) struct Slice {
 impl Controller {
     /// Returns when intents need time.
     pub(super) fn intents_deadline(&self) -> Option<Instant> {
-        if self.memory == Memory::Incomplete {
+        if self.ctx.memory == Memory::Incomplete {
             return None;
         }
-        let now = self.intents.is_stale().then_some(self.now);
-        let timers = [now, self.intents.retry_at, self.intents.return_at];
+        let now = self.owners.intents.is_stale().then_some(self.ctx.now);
+        let timers = [
+            now,
+            self.owners.intents.retry_at,
+            self.owners.intents.return_at,
+        ];
         timers.into_iter().flatten().min()
     }
 
     /// Keeps a slice of what is stale.
     pub(super) fn keep_intents(&mut self) {
-        if self.memory == Memory::Incomplete {
+        if self.ctx.memory == Memory::Incomplete {
             return;
         }
-        if self.intents.retry_at.is_some_and(|at| self.now >= at) {
-            self.intents.retry_at = None;
-            self.intents.mark_waiting();
+        if self
+            .owners
+            .intents
+            .retry_at
+            .is_some_and(|at| self.ctx.now >= at)
+        {
+            self.owners.intents.retry_at = None;
+            self.owners.intents.mark_waiting();
         }
-        if self.intents.return_at.is_some_and(|at| self.now >= at) {
-            self.intents.return_at = None;
-            self.intents.mark_displaced();
+        if self
+            .owners
+            .intents
+            .return_at
+            .is_some_and(|at| self.ctx.now >= at)
+        {
+            self.owners.intents.return_at = None;
+            self.owners.intents.mark_displaced();
         }
-        if !self.intents.is_stale() {
+        if !self.owners.intents.is_stale() {
             return;
         }
         let mut slice = Slice {
@@ -72,7 +86,7 @@ impl Controller {
         };
         let start = slice.atlas.visits();
         for _ in 0..SLICE_ITEMS {
-            let Some(item) = self.intents.take_stale() else {
+            let Some(item) = self.owners.intents.take_stale() else {
                 break;
             };
             match item {
@@ -85,7 +99,7 @@ impl Controller {
                 break;
             }
         }
-        self.atlas = Some((self.metric, slice.atlas));
+        self.topology.atlas = Some((self.ctx.metric, slice.atlas));
         self.begin_move(slice.moves);
     }
 
@@ -100,8 +114,8 @@ impl Controller {
             self.set_content_at_once(subject, &wanted);
             return;
         }
-        self.moves.take(subject);
-        let present = self.desired.content(subject);
+        self.tables.moves.take(subject);
+        let present = self.tables.desired.content(subject);
         let stages = Stages::plan(&present, &wanted, None, &|port| self.far_end(port));
         let relies_on = self.unconfirmed(subject, &wanted);
         let part = Part::new(stages, None, relies_on);
@@ -110,27 +124,31 @@ impl Controller {
 
     /// Returns whether something has a way, and the way is whole.
     pub(super) fn is_travelled(&self, item: Item) -> bool {
-        let course = self.intents.course(item);
-        course.is_some_and(|course| course.links().all(|link| self.view.is_up(link)))
+        let course = self.owners.intents.course(item);
+        course.is_some_and(|course| course.links().all(|link| self.topology.view.is_up(link)))
     }
 
     /// Returns the network as searches see it, laid out anew if it has grown.
     fn take_atlas(&mut self) -> Atlas {
-        match self.atlas.take() {
-            Some((metric, atlas)) if metric == self.metric && atlas.is_of(&self.view) => atlas,
-            Some(_) | None => Atlas::new(&self.view, &self.cost(BEST_EFFORT)),
+        match self.topology.atlas.take() {
+            Some((metric, atlas))
+                if metric == self.ctx.metric && atlas.is_of(&self.topology.view) =>
+            {
+                atlas
+            }
+            Some(_) | None => Atlas::new(&self.topology.view, &self.cost(BEST_EFFORT)),
         }
     }
 
     fn keep_intent(&mut self, id: IntentId, slice: &mut Slice) {
-        let Some(held) = self.intents.get(id) else {
+        let Some(held) = self.owners.intents.get(id) else {
             return;
         };
         if held.standing == Standing::Proposed {
             return;
         }
         let kind = held.intent.kind.clone();
-        let plan = match compile(&kind, &self.view, &mut slice.atlas) {
+        let plan = match compile(&kind, &self.topology.view, &mut slice.atlas) {
             Ok(plan) => plan,
             Err(obstacle) => return self.suspend_intent(id, obstacle.to_string()),
         };
@@ -144,7 +162,7 @@ impl Controller {
         let mut course = Course { trees, cost };
         let mut rules = rules;
         if let Some(home) = self.home(item, &course)
-            && let Some(plan) = compile_on(&kind, home, &self.view)
+            && let Some(plan) = compile_on(&kind, home, &self.topology.view)
         {
             (course, rules) = (home.clone(), plan.rules);
         }
@@ -154,18 +172,22 @@ impl Controller {
         }
         self.set_intent_state(id, IntentState::Installing);
         self.place(EntryOwner::Intent(id), item, &rules, slice);
-        self.intents.set_course(item, Some(course));
+        self.owners.intents.set_course(item, Some(course));
     }
 
     /// Returns the ways that something had to leave, if it can go back: they lead where
     /// the best ones do and are no dearer, and their links have been there for a while.
     fn home(&self, item: Item, best: &Course) -> Option<&Course> {
-        let home = self.intents.home(item)?;
+        let home = self.owners.intents.home(item)?;
         let has_stayed = |ends: LinkEnds| {
-            let link = self.view.link(ends).map(|id| self.view.links()[id.index()]);
-            let wait = self.timers.return_wait;
+            let link = self
+                .topology
+                .view
+                .link(ends)
+                .map(|id| self.topology.view.links()[id.index()]);
+            let wait = self.ctx.timers.return_wait;
             let is_there = |link: Link| {
-                link.carrier == Carrier::Up && self.now.saturating_since(link.since) >= wait
+                link.carrier == Carrier::Up && self.ctx.now.saturating_since(link.since) >= wait
             };
             link.is_some_and(is_there)
         };
@@ -176,10 +198,10 @@ impl Controller {
     /// Returns whether something has a way that is whole and no dearer than the best one:
     /// then it stays where it is, unless it comes from elsewhere and can go back.
     fn is_kept(&mut self, item: Item, best: &Course) -> bool {
-        let Some(present) = self.intents.course(item) else {
+        let Some(present) = self.owners.intents.course(item) else {
             return false;
         };
-        let is_whole = present.links().all(|link| self.view.is_up(link));
+        let is_whole = present.links().all(|link| self.topology.view.is_up(link));
         let has_home = self.home(item, best).is_some();
         let is_kept = is_whole
             && !(has_home && present != best)
@@ -187,13 +209,13 @@ impl Controller {
             && present.joins_the_same(best)
             && present.cost <= best.cost;
         if is_kept && has_home {
-            self.intents.settle_in(item);
+            self.owners.intents.settle_in(item);
         }
         is_kept
     }
 
     fn suspend_intent(&mut self, id: IntentId, reason: String) {
-        self.intents.set_course(Item::Intent(id), None);
+        self.owners.intents.set_course(Item::Intent(id), None);
         self.set_intent_state(id, IntentState::Waiting { reason });
         let nothing = Content::new();
         self.set_content_at_once(EntryOwner::Intent(id), &nothing);
@@ -204,14 +226,14 @@ impl Controller {
         let (item, subject) = (Item::Gathering(mac), EntryOwner::Gathering(mac));
         let nothing = Content::new();
         let Some((source, peers)) = self.peers(mac).filter(|_| !self.is_flooded()) else {
-            self.intents.forget_item(item);
+            self.owners.intents.forget_item(item);
             self.set_content_at_once(subject, &nothing);
             return;
         };
         let Some((tree, cost, is_whole)) =
-            gathering::gather(&self.view, &mut slice.atlas, source, &peers)
+            gathering::gather(&self.topology.view, &mut slice.atlas, source, &peers)
         else {
-            self.intents.set_course(item, None);
+            self.owners.intents.set_course(item, None);
             self.set_content_at_once(subject, &nothing);
             return;
         };
@@ -222,22 +244,23 @@ impl Controller {
         };
         if !self.is_kept(item, &course) {
             self.place(subject, item, &rules, slice);
-            self.intents.set_course(item, Some(course));
+            self.owners.intents.set_course(item, Some(course));
         }
         match is_whole {
-            true => self.intents.mark_finished(item),
-            false => self.intents.mark_unfinished(item),
+            true => self.owners.intents.mark_finished(item),
+            false => self.owners.intents.mark_unfinished(item),
         }
     }
 
     /// Returns whether an application brings what goes to all to every host.
     fn is_flooded(&self) -> bool {
-        self.forwarding.is_some() || self.is_proactive
+        self.owners.forwarding.is_some() || self.programs.is_proactive
     }
 
     /// Takes in that applications have come or gone.
     pub(super) fn mark_all_gatherings(&mut self) {
         let kinds = self
+            .owners
             .intents
             .accepted()
             .map(|(_, held)| held.intent.kind.clone());
@@ -248,18 +271,22 @@ impl Controller {
     /// Returns where a host is and where those are that intents connect it with, if
     /// there are any.
     fn peers(&self, mac: MacAddress) -> Option<(PortId, Vec<PortId>)> {
-        let host = self.view.host_by_mac(mac)?;
+        let host = self.topology.view.host_by_mac(mac)?;
         let source = host.attachment?;
-        let intents = self.intents.of_host(&host.name);
+        let intents = self.owners.intents.of_host(&host.name);
         let mut peers: Vec<_> = intents
             .filter_map(|id| {
-                let held = self.intents.get(id)?;
+                let held = self.owners.intents.get(id)?;
                 let IntentKind::HostToHost { one, other } = &held.intent.kind else {
                     return None;
                 };
                 let peer = if *one == host.name { other } else { one };
                 let is_accepted = held.standing == Standing::Accepted;
-                self.view.host(peer).filter(|_| is_accepted)?.attachment
+                self.topology
+                    .view
+                    .host(peer)
+                    .filter(|_| is_accepted)?
+                    .attachment
             })
             .collect();
         peers.sort_unstable();
@@ -270,39 +297,39 @@ impl Controller {
     /// Takes in that a link is gone.
     pub(super) fn intents_lose(&mut self, link: LinkEnds) {
         self.refresh_atlas_link(link);
-        self.intents.lose_link(link);
+        self.owners.intents.lose_link(link);
     }
 
     /// Takes in that a link is up.
     pub(super) fn intents_gain(&mut self, link: LinkEnds) {
         self.refresh_atlas_link(link);
-        if self.intents.gain_link(link) {
-            self.intents.return_at = Some(self.now + self.timers.return_wait);
+        if self.owners.intents.gain_link(link) {
+            self.owners.intents.return_at = Some(self.ctx.now + self.ctx.timers.return_wait);
         }
     }
 
     /// Takes in that a switch is connected, or is not any more.
     pub(super) fn switch_concerns_intents(&mut self, datapath: DatapathId) {
-        if let Some((_, atlas)) = &mut self.atlas {
-            atlas.refresh(&self.view, datapath);
+        if let Some((_, atlas)) = &mut self.topology.atlas {
+            atlas.refresh(&self.topology.view, datapath);
         }
         // Each route has a rule at each switch.
-        self.intents.mark_routes_unfinished();
+        self.owners.intents.mark_routes_unfinished();
     }
 
     fn refresh_atlas_link(&mut self, link: LinkEnds) {
-        if let Some((_, atlas)) = &mut self.atlas {
-            atlas.refresh_link(&self.view, link);
+        if let Some((_, atlas)) = &mut self.topology.atlas {
+            atlas.refresh_link(&self.topology.view, link);
         }
     }
 
     /// Takes in that a host was found or has moved.
     pub(super) fn host_concerns_intents(&mut self, name: &str) {
         self.mark_route(name);
-        let concerned: Vec<IntentId> = self.intents.of_host(name).collect();
+        let concerned: Vec<IntentId> = self.owners.intents.of_host(name).collect();
         for id in concerned {
-            self.intents.mark(Item::Intent(id));
-            if let Some(held) = self.intents.get(id) {
+            self.owners.intents.mark(Item::Intent(id));
+            if let Some(held) = self.owners.intents.get(id) {
                 let kind = held.intent.kind.clone();
                 self.mark_gatherings(&kind);
             }
@@ -311,20 +338,20 @@ impl Controller {
 
     /// Has what waits tried again soon.
     pub(super) fn try_waiting_intents(&mut self) {
-        if self.intents.is_anything_waiting() && self.intents.retry_at.is_none() {
-            self.intents.retry_at = Some(self.now + RETRY_WAIT);
+        if self.owners.intents.is_anything_waiting() && self.owners.intents.retry_at.is_none() {
+            self.owners.intents.retry_at = Some(self.ctx.now + RETRY_WAIT);
         }
     }
 
     /// Gives a switch the rules of what holds at all switches.
     pub(super) fn extend_intents(&mut self, datapath: DatapathId) {
-        let everywhere: Vec<IntentId> = self.intents.everywhere().collect();
+        let everywhere: Vec<IntentId> = self.owners.intents.everywhere().collect();
         for id in everywhere {
-            let Some(held) = self.intents.get(id) else {
+            let Some(held) = self.owners.intents.get(id) else {
                 continue;
             };
             if held.standing == Standing::Accepted
-                && self.intents.course(Item::Intent(id)).is_some()
+                && self.owners.intents.course(Item::Intent(id)).is_some()
                 && let IntentKind::MatchAction {
                     priority,
                     matching,
@@ -351,18 +378,18 @@ impl Controller {
         owner: &Asker,
         kind: &IntentKind,
     ) -> Option<(DatapathId, EntryOwner)> {
-        if !self.intents.has_others(owner) {
+        if !self.owners.intents.has_others(owner) {
             return None;
         }
         let mut atlas = self.take_atlas();
-        let plan = compile(kind, &self.view, &mut atlas);
-        self.atlas = Some((self.metric, atlas));
+        let plan = compile(kind, &self.topology.view, &mut atlas);
+        self.topology.atlas = Some((self.ctx.metric, atlas));
         self.conflict_with_others(owner, &plan.ok()?.rules)
     }
 
     fn conflict(&self, id: IntentId, rules: &[PlacedRule]) -> Option<(DatapathId, EntryOwner)> {
-        let owner = &self.intents.get(id)?.owner;
-        match self.intents.has_others(owner) {
+        let owner = &self.owners.intents.get(id)?.owner;
+        match self.owners.intents.has_others(owner) {
             true => self.conflict_with_others(owner, rules),
             false => None,
         }
@@ -376,7 +403,7 @@ impl Controller {
         owner: &Asker,
         rules: &[PlacedRule],
     ) -> Option<(DatapathId, EntryOwner)> {
-        let own = self.applications.priority(owner);
+        let own = self.owners.applications.priority(owner);
         let mut clashes = rules.iter().flat_map(|rule| self.clashes(owner, rule));
         let first = clashes.find(|(_, _, theirs)| *theirs >= own);
         first.map(|(datapath, subject, _)| (datapath, subject))
@@ -384,14 +411,14 @@ impl Controller {
 
     /// Has intents of others give way to new rules for the same frames.
     fn displace_weaker(&mut self, id: IntentId, rules: &[PlacedRule]) {
-        let Some(held) = self.intents.get(id) else {
+        let Some(held) = self.owners.intents.get(id) else {
             return;
         };
         let owner = held.owner.clone();
-        if !self.intents.has_others(&owner) {
+        if !self.owners.intents.has_others(&owner) {
             return;
         }
-        let own = self.applications.priority(&owner);
+        let own = self.owners.applications.priority(&owner);
         let clashes = rules.iter().flat_map(|rule| self.clashes(&owner, rule));
         let weaker: BTreeSet<(IntentId, DatapathId)> = clashes
             .filter(|(_, _, theirs)| *theirs < own)
@@ -415,7 +442,7 @@ impl Controller {
         rule: &PlacedRule,
     ) -> impl Iterator<Item = (DatapathId, EntryOwner, u16)> {
         let form = rule.form();
-        let present = self.desired.of_switch(rule.datapath);
+        let present = self.tables.desired.of_switch(rule.datapath);
         let present = present.map(|(_, present)| present);
         present.filter_map(move |present| {
             let is_rival = present.form.priority() == form.priority() && present.form != form;
@@ -424,12 +451,13 @@ impl Controller {
             }
             let theirs = match present.subject {
                 EntryOwner::Intent(id) => {
-                    let others = self.intents.get(id).map(|held| &held.owner);
-                    self.applications
+                    let others = self.owners.intents.get(id).map(|held| &held.owner);
+                    self.owners
+                        .applications
                         .priority(others.filter(|it| *it != owner)?)
                 }
                 EntryOwner::Application(id) => {
-                    u16::from(self.applications.get(id)?.manifest.priority)
+                    u16::from(self.owners.applications.get(id)?.manifest.priority)
                 }
                 EntryOwner::Service
                 | EntryOwner::KnownHost(_)

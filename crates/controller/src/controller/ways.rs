@@ -48,7 +48,8 @@ impl Controller {
         requirement: &Requirement,
         course: &Course,
     ) -> Result<Reserved, Box<Refused>> {
-        self.reservations
+        self.promises
+            .reservations
             .reserve(requirement, course.source, &course.ways)
     }
 
@@ -63,9 +64,12 @@ impl Controller {
             return None;
         };
         let (source, usual) = (course.source, course.ways.base.clone());
-        let quick = self
-            .reservations
-            .find_way(&self.view, requirement, source, destination);
+        let quick = self.promises.reservations.find_way(
+            &self.topology.view,
+            requirement,
+            source,
+            destination,
+        );
         if let Some(base) = quick {
             let reserved = self.reserve_on(base, requirement, course, destination);
             if reserved.is_some() {
@@ -73,7 +77,10 @@ impl Controller {
             }
         }
         let ends = [source, destination];
-        let others = self.reservations.ways_to_try(&self.view, requirement, ends);
+        let others = self
+            .promises
+            .reservations
+            .ways_to_try(&self.topology.view, requirement, ends);
         let mut others = others.into_iter().filter(|way| *way != usual);
         others.find_map(|base| self.reserve_on(base, requirement, course, destination))
     }
@@ -133,13 +140,15 @@ impl Controller {
             )),
             _ => None,
         };
-        if let Some(known) = ends.and_then(|ends| self.known_ways.get(&self.view, ends)) {
+        if let Some(known) =
+            ends.and_then(|ends| self.promises.known_ways.get(&self.topology.view, ends))
+        {
             return Ok(Arc::clone(known));
         }
         let (base, alternatives) = self.find_ways(requirement, source, destinations)?;
         let ways = Arc::new(Ways::new(base, alternatives));
         if let Some(ends) = ends {
-            self.known_ways.insert(ends, Arc::clone(&ways));
+            self.promises.known_ways.insert(ends, Arc::clone(&ways));
         }
         Ok(ways)
     }
@@ -152,7 +161,7 @@ impl Controller {
         destinations: &[PortId],
     ) -> Result<(Tree, Vec<(LinkEnds, Tree)>), Refusal> {
         let cost = self.cost(requirement.class);
-        let found = find_tree(&self.view, source, destinations, &[], &cost);
+        let found = find_tree(&self.topology.view, source, destinations, &[], &cost);
         let base = found.map_err(|port| Refusal::NoPath {
             from: requirement.source.clone(),
             to: name_of_destination(requirement, destinations, port),
@@ -170,7 +179,8 @@ impl Controller {
         base: &Tree,
     ) -> Result<Vec<(LinkEnds, Tree)>, Refusal> {
         let cost = self.cost(requirement.class);
-        let find = |avoid: &[LinkEnds]| find_tree(&self.view, source, destinations, avoid, &cost);
+        let find =
+            |avoid: &[LinkEnds]| find_tree(&self.topology.view, source, destinations, avoid, &cost);
         let provision = provision(requirement);
         let mut alternatives = Vec::new();
         if provision == Provision::BaseOnly {

@@ -16,12 +16,14 @@ use super::Controller;
 impl Controller {
     /// Learns from a frame that came in by `port`.
     pub(super) fn learn_from(&mut self, port: PortId, header: &Header, payload: &[u8]) {
-        if self.view.is_access(port) && FrameClass::of(header, payload) != FrameClass::Other {
-            self.link_trust.host_seen(self.now, port);
+        if self.topology.view.is_access(port)
+            && FrameClass::of(header, payload) != FrameClass::Other
+        {
+            self.topology.link_trust.host_seen(self.ctx.now, port);
         }
         let place = (port, self.end(header.source));
-        let (now, view) = (self.now, &mut self.view);
-        for change in self.hosts.learn(now, view, place, header, payload) {
+        let (now, view) = (self.ctx.now, &mut self.topology.view);
+        for change in self.topology.hosts.learn(now, view, place, header, payload) {
             if let Change::Moved { to, .. } = &change {
                 let station = Station::of(header.source, header.vlan);
                 self.forget_elsewhere(station, to.datapath);
@@ -33,28 +35,35 @@ impl Controller {
     /// Returns the name of the host with this address if it is elsewhere than at `port` and
     /// no frame moves it.
     pub(super) fn contested(&self, port: PortId, mac: MacAddress) -> Option<String> {
-        if mac.is_multicast() || !self.view.is_access(port) {
+        if mac.is_multicast() || !self.topology.view.is_access(port) {
             return None;
         }
-        let home = self.hosts.held_at(&self.view, mac, self.end(mac))?;
+        let home = self
+            .topology
+            .hosts
+            .held_at(&self.topology.view, mac, self.end(mac))?;
         (home != port).then(|| self.name_of_host(mac))
     }
 
     /// Returns where the host with this address is, as the flows say that begin or end at
     /// it; nothing if none does, or its switch is gone.
     fn end(&self, mac: MacAddress) -> Option<PortId> {
-        if self.flows.is_empty() {
+        if self.owners.flows.is_empty() {
             return None;
         }
-        let end = self.flows.home(&self.name_of_host(mac))?;
-        let known = self.view.host_by_mac(mac).and_then(|host| host.attachment);
-        let switch = self.view.switch(known.unwrap_or(end).datapath);
-        let is_gone = switch.is_some_and(|switch| self.view.is_cut_off(switch));
+        let end = self.owners.flows.home(&self.name_of_host(mac))?;
+        let known = self
+            .topology
+            .view
+            .host_by_mac(mac)
+            .and_then(|host| host.attachment);
+        let switch = self.topology.view.switch(known.unwrap_or(end).datapath);
+        let is_gone = switch.is_some_and(|switch| self.topology.view.is_cut_off(switch));
         (!is_gone || self.is_settling()).then_some(end)
     }
 
     fn name_of_host(&self, mac: MacAddress) -> String {
-        let known = self.view.host_by_mac(mac);
+        let known = self.topology.view.host_by_mac(mac);
         known.map_or_else(|| mac.to_string(), |host| host.name.clone())
     }
 
@@ -63,7 +72,7 @@ impl Controller {
         let receivers = requirement.destinations.iter();
         let ends = std::iter::once(&requirement.source).chain(receivers);
         let disputes = ends.flat_map(|host| {
-            let contests = self.contests.of(self.now, host);
+            let contests = self.topology.contests.of(self.ctx.now, host);
             contests.map(|(at, contest)| Dispute {
                 host: host.clone(),
                 at,
@@ -77,17 +86,22 @@ impl Controller {
     /// Has switches delete what they forward by reactive forwarding for hosts from which or
     /// to which a flow has just been admitted, if there is any: it may have been forged.
     pub(super) fn end_hosts(&mut self, id: FlowId) {
-        let Some((forwarding, flow)) = self.forwarding.as_mut().zip(self.flows.get(id)) else {
+        let Some((forwarding, flow)) = self
+            .owners
+            .forwarding
+            .as_mut()
+            .zip(self.owners.flows.get(id))
+        else {
             return;
         };
         let requirement = &flow.admission.requirement;
         let names = std::iter::once(&requirement.source).chain(&requirement.destinations);
-        let macs = names.filter_map(|name| self.view.host(name).map(|host| host.mac));
+        let macs = names.filter_map(|name| self.topology.view.host(name).map(|host| host.mac));
         let senders: Vec<MacAddress> = macs.filter(|mac| forwarding.take_sender(*mac)).collect();
         for mac in senders {
-            for (slot, session) in self.sessions.iter() {
+            for (slot, session) in self.ctx.sessions.iter() {
                 if session.datapath().is_some() {
-                    forwarding::emit_silence(mac, self.outbox.to(slot));
+                    forwarding::emit_silence(mac, self.ctx.outbox.to(slot));
                 }
             }
         }
@@ -101,7 +115,7 @@ impl Controller {
                 self.keep_host(&name, port);
                 self.host_concerns_intents(&name);
                 let at = self.named(port);
-                self.outbox.notify(Event::HostFound { name, at });
+                self.ctx.outbox.notify(Event::HostFound { name, at });
             }
             Change::Moved { name, from, to } => {
                 self.attached(&name, to);
@@ -109,20 +123,24 @@ impl Controller {
                 self.host_moved(&name);
                 self.host_concerns_intents(&name);
                 let [from, to] = [from, to].map(|port| self.named(port));
-                self.outbox.notify(Event::HostMoved { name, from, to });
+                self.ctx.outbox.notify(Event::HostMoved { name, from, to });
             }
             Change::Addressed { name, addresses } => {
-                self.outbox.notify(Event::HostAddressed { name, addresses });
+                self.ctx
+                    .outbox
+                    .notify(Event::HostAddressed { name, addresses });
             }
             Change::Doubted { name, at, stays } => {
                 let [at, stays] = [at, stays].map(|port| self.named(port));
-                self.outbox.notify(Event::HostDoubted { name, at, stays });
+                self.ctx
+                    .outbox
+                    .notify(Event::HostDoubted { name, at, stays });
             }
             Change::Disputed {
                 address,
                 holder,
                 claimant,
-            } => self.outbox.notify(Event::AddressDisputed {
+            } => self.ctx.outbox.notify(Event::AddressDisputed {
                 address,
                 holder,
                 claimant,
@@ -132,11 +150,11 @@ impl Controller {
 
     /// Has the switch of a host stop asking about it.
     fn attached(&mut self, name: &str, port: PortId) {
-        let Some(mac) = self.view.host(name).map(|host| host.mac) else {
+        let Some(mac) = self.topology.view.host(name).map(|host| host.mac) else {
             return;
         };
         let subject = EntryOwner::KnownHost(mac);
-        match self.forwarding {
+        match self.owners.forwarding {
             None => self.set_rules(subject, vec![rules::known_host(mac, port)]),
             Some(_) => self.clear_rules(subject),
         }

@@ -29,12 +29,12 @@ impl Controller {
         let Some(modes) = self.modes.active() else {
             return;
         };
-        let transaction = self.confirmations.transaction();
+        let transaction = self.tables.confirmations.transaction();
         let question = RequestBody::Experimenter(Question::Modes.body());
-        MultipartRequest::new(question).emit(transaction, self.outbox.to(slot));
+        MultipartRequest::new(question).emit(transaction, self.ctx.outbox.to(slot));
         let monitors = self.wanted_monitors(&modes, datapath);
         for (monitor, watched) in &monitors {
-            add_monitor(*monitor, watched, transaction, self.outbox.to(slot));
+            add_monitor(*monitor, watched, transaction, self.ctx.outbox.to(slot));
         }
         let member = Member {
             ability: Ability::Unknown,
@@ -54,7 +54,7 @@ impl Controller {
         let Some(modes) = self.modes.active() else {
             return;
         };
-        if !self.modes.is_due(self.now) {
+        if !self.modes.is_due(self.ctx.now) {
             return;
         }
         self.give_monitors(&modes);
@@ -69,9 +69,10 @@ impl Controller {
     /// Returns the flows that have something to say about levels and are in force.
     fn modal_flows<'a>(&'a self, modes: &'a Modes) -> impl Iterator<Item = &'a Flow> + 'a {
         let configured = modes.flows.keys();
-        let configured = configured.filter_map(|name| self.flows.get(self.flows.by_name(name)?));
+        let configured =
+            configured.filter_map(|name| self.owners.flows.get(self.owners.flows.by_name(name)?));
         let configured = configured.filter(|flow| flow.admission.requirement.modes.is_none());
-        let flows = configured.chain(self.flows.modal());
+        let flows = configured.chain(self.owners.flows.modal());
         flows.filter(|flow| flow.standing == FlowStanding::Admitted)
     }
 
@@ -99,13 +100,13 @@ impl Controller {
         let able: Vec<DatapathId> = self.modes.able().collect();
         for datapath in able {
             let wanted = self.wanted_monitors(modes, datapath);
-            let slot = self.sessions.of_switch(datapath);
+            let slot = self.ctx.sessions.of_switch(datapath);
             let (Some(slot), Some(member)) = (slot, self.modes.members.get_mut(&datapath)) else {
                 continue;
             };
             for (monitor, watched) in wanted {
                 if member.monitors.get(&monitor) != Some(&watched) {
-                    add_monitor(monitor, &watched, UNASKED, self.outbox.to(slot));
+                    add_monitor(monitor, &watched, UNASKED, self.ctx.outbox.to(slot));
                     member.monitors.insert(monitor, watched);
                 }
             }
@@ -117,12 +118,12 @@ impl Controller {
         let able: Vec<DatapathId> = self.modes.able().collect();
         for datapath in able {
             let wanted = self.wanted_monitors(modes, datapath);
-            let slot = self.sessions.of_switch(datapath);
+            let slot = self.ctx.sessions.of_switch(datapath);
             let (Some(slot), Some(member)) = (slot, self.modes.members.get_mut(&datapath)) else {
                 continue;
             };
-            let desired = &self.desired;
-            let out = self.outbox.to(slot);
+            let desired = &self.tables.desired;
+            let out = self.ctx.outbox.to(slot);
             member.monitors.retain(|monitor, _| {
                 let is_used = desired.is_owner(EntryOwner::Levels(FlowId(monitor.0)));
                 let stays = wanted.contains_key(monitor) || is_used;
@@ -146,7 +147,7 @@ impl Controller {
         if modes.strategy == Strategy::Taktos {
             let rules = able.iter().map(|datapath| signal_entry(*datapath));
             let rules: Vec<_> = rules.collect();
-            if self.desired.of_subject(EntryOwner::Modes).count() != rules.len() {
+            if self.tables.desired.of_subject(EntryOwner::Modes).count() != rules.len() {
                 self.set_rules(EntryOwner::Modes, rules);
             }
         }
@@ -194,14 +195,14 @@ impl Controller {
         let subjects = flows.map(|flow| EntryOwner::Levels(flow.id));
         let mut spots = subjects
             .chain([EntryOwner::Modes])
-            .flat_map(|subject| self.desired.of_subject(subject));
+            .flat_map(|subject| self.tables.desired.of_subject(subject));
         let is_confirmed = |(at, place): (DatapathId, _)| {
-            let rule = self.desired.get(at, place);
+            let rule = self.tables.desired.get(at, place);
             at != datapath || rule.is_some_and(|rule| rule.standing == Standing::Confirmed)
         };
         let is_given = |flow: &Flow| self.modes.levels.contains_key(&flow.id);
         self.is_synchronised(datapath)
-            && self.desired.is_owner(EntryOwner::Modes)
+            && self.tables.desired.is_owner(EntryOwner::Modes)
             && self.modal_flows(modes).all(is_given)
             && spots.all(is_confirmed)
     }
@@ -230,7 +231,7 @@ impl Controller {
         self.tell_part(modes, datapath);
         if is_news {
             let switch = self.name_of_switch(datapath);
-            self.outbox.notify(Event::ModeComplete { switch });
+            self.ctx.outbox.notify(Event::ModeComplete { switch });
         }
     }
 
@@ -256,7 +257,7 @@ impl Controller {
             Strategy::Taktos => self.trunks(datapath),
             Strategy::StdSdn | Strategy::McAgnostic => Vec::new(),
         };
-        let slot = self.sessions.of_switch(datapath);
+        let slot = self.ctx.sessions.of_switch(datapath);
         let is_locked = self.modes.lock == Lock::Locked;
         let key = self.modes.key;
         let (Some(slot), Some(member)) = (slot, self.modes.members.get_mut(&datapath)) else {
@@ -277,7 +278,7 @@ impl Controller {
         let mut message = Vec::new();
         ModeMessage::Config(config).emit(UNASKED, &mut message);
         if message != member.told {
-            self.outbox.to(slot).extend_from_slice(&message);
+            self.ctx.outbox.to(slot).extend_from_slice(&message);
             member.told = message;
         }
     }
@@ -285,7 +286,7 @@ impl Controller {
     /// Returns the ports of a switch that lead to others, whether the links are up or
     /// not: a link that comes back carries signals at once.
     fn trunks(&self, datapath: DatapathId) -> Vec<Trunk> {
-        let ends = self.view.links().iter().map(|link| link.ends);
+        let ends = self.topology.view.links().iter().map(|link| link.ends);
         let pairs = ends.flat_map(|ends| {
             let [one, other] = ends.both();
             [(one, other), (other, one)]

@@ -88,7 +88,9 @@ impl Controller {
         };
         let switch = self.name_of_switch(datapath);
         let reason = format!("{failed:?}");
-        self.outbox.notify(Event::ModeRefused { switch, reason });
+        self.ctx
+            .outbox
+            .notify(Event::ModeRefused { switch, reason });
         true
     }
 
@@ -108,7 +110,7 @@ impl Controller {
             }
         }
         let notice = self.notice(&modes, datapath, event);
-        self.outbox.notify(notice);
+        self.ctx.outbox.notify(notice);
         if let ModeEventKind::Violation(demanded) = event.kind
             && modes.strategy == Strategy::StdSdn
             && self.modes.lock != Lock::Locked
@@ -154,7 +156,7 @@ impl Controller {
 
     /// Returns the name of the flow that a monitor watches.
     fn watched_by(&self, monitor: MonitorId) -> String {
-        let flow = self.flows.get(FlowId(monitor.0));
+        let flow = self.owners.flows.get(FlowId(monitor.0));
         let name = flow.map(|flow| flow.admission.requirement.name.clone());
         name.unwrap_or_default()
     }

@@ -44,7 +44,7 @@ impl Controller {
     /// Asks the store to keep what an operator says.
     pub(super) fn keep_orders(&mut self, id: RequestId, change: impl FnOnce(&mut Orders)) {
         if self.modes.orders.waiting.len() >= MAX_WAITING {
-            self.outbox.reply(id, Reply::Busy);
+            self.ctx.outbox.reply(id, Reply::Busy);
             return;
         }
         let present = Orders {
@@ -56,7 +56,7 @@ impl Controller {
         change(&mut orders);
         desk.wanted = Some(orders);
         desk.waiting.push_back(id);
-        self.outbox.store(StoreWrite {
+        self.ctx.outbox.store(StoreWrite {
             key: Key::Mode,
             value: Some(orders.to_bytes()),
         });
@@ -74,7 +74,7 @@ impl Controller {
                 self.modes.look_again();
             }
             (Some(_), None) => {}
-            (None, _) => self.outbox.notify(Event::SettingsUnreadable),
+            (None, _) => self.ctx.outbox.notify(Event::SettingsUnreadable),
         }
         if let Some(id) = self.modes.orders.waiting.pop_front() {
             self.show_mode(id);
@@ -84,7 +84,7 @@ impl Controller {
 
     pub(in super::super) fn orders_rejected(&mut self) {
         if let Some(id) = self.modes.orders.waiting.pop_front() {
-            self.outbox.reply(id, Reply::NotStored);
+            self.ctx.outbox.reply(id, Reply::NotStored);
         }
         self.modes.orders.wanted = None;
     }

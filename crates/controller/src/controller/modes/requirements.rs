@@ -16,7 +16,7 @@ impl Controller {
             return Err(Refusal::NoModes);
         };
         modes.check_flow(requirement)?;
-        match modes.flows.len() + self.flows.modal().len() < MAX_MODAL_FLOWS {
+        match modes.flows.len() + self.owners.flows.modal().len() < MAX_MODAL_FLOWS {
             true => Ok(()),
             false => Err(Refusal::TooManyModalFlows {
                 limit: MAX_MODAL_FLOWS,

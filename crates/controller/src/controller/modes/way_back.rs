@@ -29,18 +29,18 @@ const DRAINED_FRAMES: u64 = 16;
 impl Controller {
     /// Asks switches for their mode, if it is time.
     pub(super) fn poll_modes(&mut self) {
-        if self.now < self.modes.next_poll() {
+        if self.ctx.now < self.modes.next_poll() {
             return;
         }
-        self.modes.polled = self.now;
+        self.modes.polled = self.ctx.now;
         let able: Vec<DatapathId> = self.modes.able().collect();
         for datapath in able {
-            let Some(slot) = self.sessions.of_switch(datapath) else {
+            let Some(slot) = self.ctx.sessions.of_switch(datapath) else {
                 continue;
             };
-            let transaction = self.confirmations.transaction();
+            let transaction = self.tables.confirmations.transaction();
             let question = RequestBody::Experimenter(Question::Modes.body());
-            MultipartRequest::new(question).emit(transaction, self.outbox.to(slot));
+            MultipartRequest::new(question).emit(transaction, self.ctx.outbox.to(slot));
         }
     }
 
@@ -98,12 +98,12 @@ impl Controller {
         level: Level,
         by: Option<RequestId>,
     ) {
-        let Some(slot) = self.sessions.of_switch(datapath) else {
+        let Some(slot) = self.ctx.sessions.of_switch(datapath) else {
             return;
         };
-        let transaction = self.confirmations.transaction();
+        let transaction = self.tables.confirmations.transaction();
         let order = ModeMessage::Set(ModeSet { command, level });
-        order.emit(transaction, self.outbox.to(slot));
+        order.emit(transaction, self.ctx.outbox.to(slot));
         self.modes.asked = Some(Asked {
             transaction,
             datapath,
@@ -113,8 +113,8 @@ impl Controller {
         });
         // What the switch holds then is what whoever asks is told.
         let question = RequestBody::Experimenter(Question::Modes.body());
-        let report = self.confirmations.transaction();
-        MultipartRequest::new(question).emit(report, self.outbox.to(slot));
+        let report = self.tables.confirmations.transaction();
+        MultipartRequest::new(question).emit(report, self.ctx.outbox.to(slot));
         self.await_all(Operation::Level(transaction), [slot]);
     }
 
@@ -125,19 +125,21 @@ impl Controller {
             return;
         };
         let datapath = asked.datapath;
-        let is_away = self.sessions.of_switch(datapath).is_none();
+        let is_away = self.ctx.sessions.of_switch(datapath).is_none();
         let refusal = match asked.failed {
             Some(failed) => Some(ModeRefusal::BySwitch { datapath, failed }),
             None => is_away.then_some(ModeRefusal::Away(datapath)),
         };
         match (asked.by, refusal) {
-            (Some(id), Some(refusal)) => self.outbox.reply(id, Reply::ModeRefused(refusal)),
+            (Some(id), Some(refusal)) => self.ctx.outbox.reply(id, Reply::ModeRefused(refusal)),
             (Some(id), None) => self.keep_orders(id, |orders| orders.forced = asked.forces),
             (None, _) => {
                 if let Some(failed) = asked.failed {
                     let switch = self.name_of_switch(datapath);
                     let reason = format!("{failed:?}");
-                    self.outbox.notify(Event::ModeRefused { switch, reason });
+                    self.ctx
+                        .outbox
+                        .notify(Event::ModeRefused { switch, reason });
                 }
             }
         }
@@ -146,10 +148,12 @@ impl Controller {
     /// Writes the entries of a level at all switches.
     pub(super) fn write_level(&mut self, modes: &Modes, level: Level) {
         self.modes.written = level;
-        let begun = self.now;
+        let begun = self.ctx.now;
         self.give_levels(modes);
         let able = self.modes.able();
-        let slots: Vec<_> = able.filter_map(|at| self.sessions.of_switch(at)).collect();
+        let slots: Vec<_> = able
+            .filter_map(|at| self.ctx.sessions.of_switch(at))
+            .collect();
         self.await_all(Operation::Written { level, begun }, slots);
     }
 
@@ -159,7 +163,9 @@ impl Controller {
             return;
         };
         let level = modes.name(level);
-        self.outbox.notify(Event::ModeRewritten { level, begun });
+        self.ctx
+            .outbox
+            .notify(Event::ModeRewritten { level, begun });
     }
 
     /// Does what an operator asks for.
@@ -186,7 +192,7 @@ impl Controller {
 
     fn order_level(&mut self, id: RequestId, modes: &Modes, command: ModeCommand, level: Level) {
         if self.modes.asked.is_some() {
-            self.outbox.reply(id, Reply::Busy);
+            self.ctx.outbox.reply(id, Reply::Busy);
             return;
         }
         if modes.strategy == Strategy::StdSdn {
@@ -202,12 +208,12 @@ impl Controller {
     }
 
     fn refuse_mode(&mut self, id: RequestId, refusal: ModeRefusal) {
-        self.outbox.reply(id, Reply::ModeRefused(refusal));
+        self.ctx.outbox.reply(id, Reply::ModeRefused(refusal));
     }
 
     pub(in super::super) fn show_mode(&mut self, id: RequestId) {
         let report = self.mode_report();
-        self.outbox.reply(id, Reply::Mode(report));
+        self.ctx.outbox.reply(id, Reply::Mode(report));
     }
 
     /// Returns in which mode the network is; nothing if it has none.
