@@ -145,9 +145,11 @@ impl Controller {
     /// applications cannot be loaded together, or a stage is beyond the limits of [`calculus::admission`].
     #[must_use]
     pub fn new(now: Instant, config: Config) -> Self {
+        let ctx = Context::new(now, &config);
+        let reservations = Reservations::with(&config, ctx.parameters.clone());
         let mut controller = Self {
-            ctx: Context::new(now, &config),
-            promises: Promises::new(now, Reservations::new(&config)),
+            ctx,
+            promises: Promises::new(now, reservations),
             topology: Topology::new(
                 config.hosts,
                 config.switches.keys().copied(),
@@ -179,12 +181,12 @@ impl Controller {
         if !is_stored {
             self.ask_now();
         }
-        if self.promises.restoring.is_some() {
+        if self.tables.restoring.is_some() {
             match input {
                 Input::Timeout => self.restore_some(),
                 _ => self.restore_rest(),
             }
-            if self.promises.restoring.is_some() {
+            if self.tables.restoring.is_some() {
                 return self.translate();
             }
         }
@@ -200,7 +202,7 @@ impl Controller {
                 self.guard_some();
             }
         }
-        if self.promises.restoring.is_some() {
+        if self.tables.restoring.is_some() {
             return self.translate();
         }
         if now >= self.deadline() {
@@ -229,7 +231,7 @@ impl Controller {
         let unrecorded = (!self.tables.unrecorded.is_empty()).then_some(self.ctx.now);
         let unguarded = self.owners.flows.has_altered().then_some(self.ctx.now);
         let unsettled = (!self.tables.unsettled.is_empty()).then_some(self.ctx.now);
-        let unfinished = (self.promises.desk.is_deciding() || self.promises.restoring.is_some())
+        let unfinished = (self.promises.desk.is_deciding() || self.tables.restoring.is_some())
             .then_some(self.ctx.now);
         let others = [
             unrecorded,
@@ -240,8 +242,10 @@ impl Controller {
             self.tables.refusals.deadline(),
             self.intents_deadline(),
             self.tables.reconciliation.deadline(),
-            self.modes.deadline(),
-            self.promises.judging.deadline(self.ctx.now),
+            self.modes.deadline(self.ctx.are_modes_stale),
+            self.promises
+                .judging
+                .deadline(self.ctx.now, self.ctx.are_promises_stale),
             self.owners.leaving.deadline(),
         ];
         let due = self.ctx.schedule.deadline();

@@ -16,7 +16,6 @@ use crate::northbound::{
     ApplicationId, ApplicationKind, ApplicationSummary, Event, MAX_WAITING, Manifest, Reply,
     RequestId,
 };
-use crate::packet_in_classes::Budgets;
 use crate::rules;
 use crate::store::{Key, StoreWrite};
 
@@ -229,13 +228,11 @@ impl Controller {
         match (self.owners.applications.decider(), &self.owners.forwarding) {
             (ApplicationKind::ReactiveForwarding, None) => {
                 self.owners.forwarding = Some(Forwarding::new(self.ctx.seed));
-                self.southbound.budgets = Budgets::FORWARDING;
                 self.want_known_hosts();
                 self.follow_links();
             }
             (ApplicationKind::Deterministic, Some(_)) => {
                 self.owners.forwarding = None;
-                self.southbound.budgets = Budgets::LEARNING;
                 for (_, slot) in self.ctx.sessions.ready() {
                     forwarding::emit_forget(self.ctx.outbox.to(slot));
                 }
@@ -251,7 +248,7 @@ impl Controller {
         }
         let kind = ApplicationKind::ProactiveRoutes;
         let is_proactive = self.owners.applications.of_kind(kind).is_some();
-        if is_proactive != std::mem::replace(&mut self.programs.is_proactive, is_proactive) {
+        if is_proactive != std::mem::replace(&mut self.owners.is_proactive, is_proactive) {
             self.proactive_routes_change();
         }
         self.mark_all_gatherings();

@@ -54,7 +54,7 @@ impl Controller {
 
     /// Gives a switch what every switch has, before anything else.
     pub(super) fn want_services(&mut self, slot: Slot, datapath: DatapathId) {
-        let class = self.promises.reservations.echo_class(datapath);
+        let class = self.ctx.parameters.echo_class(datapath);
         for service in rules::services(datapath, class) {
             let spot = (datapath, service.place());
             self.tables
@@ -68,7 +68,7 @@ impl Controller {
 
     /// Wants nothing any more of a switch that will not come back.
     pub(super) fn unwant_services(&mut self, datapath: DatapathId) {
-        let class = self.promises.reservations.echo_class(datapath);
+        let class = self.ctx.parameters.echo_class(datapath);
         for service in rules::services(datapath, class) {
             let spot = (datapath, service.place());
             self.tables.desired.take(EntryOwner::Service, spot);
@@ -185,7 +185,7 @@ impl Controller {
 
     /// Tells the owner of rules what became of them.
     pub(super) fn rules_settled(&mut self, subject: EntryOwner, outcome: Outcome) {
-        self.modes.look_again();
+        self.ctx.modes_changed();
         match subject {
             EntryOwner::Service
             | EntryOwner::KnownHost(_)
@@ -206,7 +206,7 @@ impl Controller {
     }
 
     fn flow_settled(&mut self, id: FlowId, outcome: Outcome) {
-        self.promises_changed();
+        self.ctx.promises_changed();
         let Some(flow) = self.owners.flows.get_mut(id) else {
             return;
         };
@@ -231,7 +231,7 @@ impl Controller {
     /// entries there, and goes on with what waited for it.
     pub(super) fn synchronised(&mut self, datapath: DatapathId) {
         self.tables.desired.synchronise(datapath);
-        self.promises_changed();
+        self.ctx.promises_changed();
         let rules = self.tables.desired.of_switch(datapath);
         let spots: Vec<RuleKey> = rules.map(|(place, _)| (datapath, place)).collect();
         spots.into_iter().for_each(|spot| self.confirm_entry(spot));

@@ -66,7 +66,7 @@ impl Controller {
         let all: Vec<DatapathId> = known.map(|switch| switch.datapath).collect();
         let suspects = all.iter().filter(|at| self.is_suspect(**at)).count();
         if std::mem::replace(&mut self.topology.suspects, suspects) != suspects {
-            self.promises_changed();
+            self.ctx.promises_changed();
         }
         for datapath in all {
             match self.is_suspect(datapath) {

@@ -39,7 +39,7 @@ impl Controller {
             Err(_) => {
                 session
                     .punts
-                    .take(self.ctx.now, FrameClass::Other, &self.southbound.budgets);
+                    .take(self.ctx.now, FrameClass::Other, self.owners.budgets());
                 self.ctx.counters.punts_dropped += 1;
                 return;
             }
@@ -56,7 +56,7 @@ impl Controller {
         let class = FrameClass::of(&header, payload);
         if !session
             .punts
-            .take(self.ctx.now, class, &self.southbound.budgets)
+            .take(self.ctx.now, class, self.owners.budgets())
         {
             self.ctx.counters.punts_dropped += 1;
             return;
@@ -107,7 +107,7 @@ impl Controller {
         if let Some(session) = self.ctx.sessions.get_mut(slot) {
             session
                 .punts
-                .take(self.ctx.now, class, &self.southbound.budgets);
+                .take(self.ctx.now, class, self.owners.budgets());
         }
         let Some(from) = origin else {
             self.ctx.counters.foreign_probes += 1;

@@ -21,8 +21,6 @@ use super::Controller;
 #[derive(Debug)]
 pub(super) struct Programs {
     pub(super) intent_desk: IntentDesk,
-    /// Whether every two known hosts are to be connected.
-    pub(super) is_proactive: bool,
     /// By which ports proactive routes send what goes to all.
     pub(super) flood: Flood,
 }
@@ -31,7 +29,6 @@ impl Programs {
     pub(super) fn new() -> Self {
         Self {
             intent_desk: IntentDesk::default(),
-            is_proactive: false,
             flood: Flood::new(),
         }
     }

@@ -93,7 +93,7 @@ impl Controller {
     pub(super) fn link_found(&mut self, link: LinkId) {
         let link = self.topology.view.links()[link.index()].ends;
         self.ctx.outbox.notify(Event::LinkFound { link });
-        self.promises_changed();
+        self.ctx.promises_changed();
         self.topology.link_trust.found(link);
         self.prove_link(link);
         self.keep_link(link);
@@ -153,7 +153,7 @@ impl Controller {
         self.topology.expected.remove(&link);
         let was_suspended = self.promises_are_suspended();
         self.topology.broken.insert(link);
-        self.promises_changed();
+        self.ctx.promises_changed();
         self.end_moves_over(link);
         let (prepared, unprepared) = self.concerned(link);
         let detected_at = self.ctx.now;
@@ -162,7 +162,7 @@ impl Controller {
                 .outbox
                 .notify(Event::RestorationStarted { link, detected_at });
         }
-        self.promises.restoring = Some(Restoring {
+        self.tables.restoring = Some(Restoring {
             link,
             detection,
             detected_at,
@@ -179,7 +179,7 @@ impl Controller {
 
     /// Does what is left to be done about a broken link.
     pub(super) fn restore_rest(&mut self) {
-        while self.promises.restoring.is_some() {
+        while self.tables.restoring.is_some() {
             self.restore_some();
         }
     }
@@ -187,12 +187,12 @@ impl Controller {
     /// Sends a slice of what was prepared for the loss of a link; behind the last one
     /// does all else.
     pub(super) fn restore_some(&mut self) {
-        let Some(mut restoring) = self.promises.restoring.take() else {
+        let Some(mut restoring) = self.tables.restoring.take() else {
             return;
         };
         self.send_prepared(&mut restoring);
         if restoring.sent < restoring.prepared.len() {
-            self.promises.restoring = Some(restoring);
+            self.tables.restoring = Some(restoring);
             return;
         }
         let Restoring {
@@ -334,7 +334,9 @@ impl Controller {
             flow_mods,
             switches,
         });
-        self.await_all(operation, slots);
+        if let Some(Operation::Restore(restoration)) = self.await_all(operation, slots) {
+            self.restored(restoration);
+        }
         self.ctx.outbox.notify(Event::RestorationSent {
             link,
             detected_at,
@@ -479,7 +481,7 @@ impl Controller {
     /// Lets a flow take another way.
     pub(super) fn change_way(&mut self, id: FlowId, way: Way) {
         self.owners.flows.set_way(id, way);
-        self.promises_changed();
+        self.ctx.promises_changed();
     }
 
     /// Moves flows that do not take their base tree to the best way there is.
@@ -540,57 +542,60 @@ impl Controller {
             let flow = self.owners.flows.get(*id);
             back += usize::from(flow.is_some_and(|flow| flow.way == Way::Base));
         }
-        self.promises_changed();
+        self.ctx.promises_changed();
         if back > 0 {
             self.ctx.outbox.notify(Event::Returned { flows: back });
         }
     }
 
-    /// Asks switches to confirm what they were sent; what is confirmed by all is
-    /// completed.
+    /// Asks switches to confirm what they were sent. Gives the operation back if there is
+    /// none to wait for.
     pub(super) fn await_all(
         &mut self,
         operation: Operation,
         slots: impl IntoIterator<Item = Slot>,
-    ) {
-        let (outbox, sessions, desired) = (
-            &mut self.ctx.outbox,
-            &self.ctx.sessions,
-            &self.tables.desired,
-        );
-        let complete = self
-            .tables
+    ) -> Option<Operation> {
+        let (outbox, sessions) = (&mut self.ctx.outbox, &self.ctx.sessions);
+        let desired = &self.tables.desired;
+        self.tables
             .confirmations
             .await_all(operation, slots, |slot, emit| {
                 emit(outbox.to(slot));
                 let session = sessions.get(slot);
                 let datapath = session.and_then(|session| session.datapath());
                 datapath.map_or(0, |datapath| desired.messages(datapath))
-            });
-        if let Some(operation) = complete {
-            self.confirmed(operation);
-        }
+            })
+    }
+
+    /// Asks a switch to confirm what it was sent.
+    pub(super) fn await_one(&mut self, operation: Operation, slot: Slot) {
+        let done = self.await_all(operation, [slot]);
+        debug_assert!(done.is_none(), "a switch is waited for");
     }
 
     /// Completes an operation that all its switches have confirmed.
     pub(super) fn confirmed(&mut self, operation: Operation) {
-        self.promises_changed();
+        self.ctx.promises_changed();
         match operation {
             Operation::StagedUpdate(id) => self.move_confirmed(id),
-            Operation::Restore(restoration) => {
-                for flow in &restoration.flows {
-                    self.record(*flow);
-                    self.confirm_entries(EntryOwner::Flow(*flow));
-                    self.settle(EntryOwner::Flow(*flow));
-                    self.resume_subject(EntryOwner::Flow(*flow));
-                }
-                let confirmed_at = self.ctx.now;
-                self.ctx.outbox.notify(restoration.into_event(confirmed_at));
-            }
+            Operation::Restore(restoration) => self.restored(restoration),
             Operation::Repair(datapath, repair) => self.mended(datapath, repair),
             Operation::Level(asked) => self.level_answered(asked),
             Operation::Written { level, begun } => self.level_written(level, begun),
         }
+    }
+
+    /// Takes in that all that makes up for a broken link is there.
+    fn restored(&mut self, restoration: Restoration) {
+        self.ctx.promises_changed();
+        for flow in &restoration.flows {
+            self.record(*flow);
+            self.confirm_entries(EntryOwner::Flow(*flow));
+            self.settle(EntryOwner::Flow(*flow));
+            self.resume_subject(EntryOwner::Flow(*flow));
+        }
+        let confirmed_at = self.ctx.now;
+        self.ctx.outbox.notify(restoration.into_event(confirmed_at));
     }
 
     /// Gives a flow that is in force now its entries.
@@ -614,9 +619,7 @@ impl Controller {
     pub(super) fn cost(&self, class: u8) -> impl Fn(PortId) -> u64 + '_ {
         move |port| match self.ctx.metric {
             crate::config::Metric::Links => 1,
-            crate::config::Metric::Delay => {
-                self.promises.reservations.hop_delay(port, class).as_ps()
-            }
+            crate::config::Metric::Delay => self.ctx.parameters.hop_delay(port, class).as_ps(),
         }
     }
 }

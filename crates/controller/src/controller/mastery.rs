@@ -12,7 +12,7 @@ impl Controller {
     /// Takes in that another controller is the master of a switch.
     pub(super) fn other_master(&mut self, datapath: DatapathId) {
         self.southbound.claim.has_lost = true;
-        self.promises_changed();
+        self.ctx.promises_changed();
         if self.topology.others.insert(datapath) {
             let name = self.name_of_switch(datapath);
             self.ctx

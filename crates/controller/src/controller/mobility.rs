@@ -49,7 +49,7 @@ impl Controller {
         if let Some(flow) = self.owners.flows.get_mut(id) {
             flow.reservation = None;
         }
-        self.promises_changed();
+        self.ctx.promises_changed();
     }
 
     pub(super) fn decide_anew(&mut self, id: FlowId) {
@@ -90,7 +90,7 @@ impl Controller {
         self.adopt(id, admission);
         self.owners.flows.set_admitted(id);
         self.exchange_entries(id);
-        self.promises_changed();
+        self.ctx.promises_changed();
         let name = self.name_of_flow(id);
         self.ctx.outbox.notify(Event::Readmitted { flow: id, name });
     }

@@ -11,13 +11,7 @@ use super::Controller;
 
 impl Controller {
     pub(super) fn name_of_switch(&self, datapath: DatapathId) -> String {
-        match self
-            .promises
-            .reservations
-            .parameters(datapath)
-            .name
-            .as_str()
-        {
+        match self.ctx.parameters.of(datapath).name.as_str() {
             "" => format!("{:x}", datapath.0),
             name => name.to_owned(),
         }

@@ -8,6 +8,7 @@ use crate::flows::Flows;
 use crate::forwarding::Forwarding;
 use crate::intents::Intents;
 use crate::northbound::Manifest;
+use crate::packet_in_classes::Budgets;
 
 use super::leaving::Leaving;
 
@@ -20,6 +21,8 @@ pub(super) struct Owners {
     pub(super) applications: Applications,
     /// The application that forwards what no flow claims, if one is to.
     pub(super) forwarding: Option<Forwarding>,
+    /// Whether every two known hosts are to be connected.
+    pub(super) is_proactive: bool,
 }
 
 impl Owners {
@@ -37,6 +40,15 @@ impl Owners {
             intents: Intents::default(),
             applications,
             forwarding: None,
+            is_proactive: false,
+        }
+    }
+
+    /// Returns what is taken of the frames that switches hand over.
+    pub(super) const fn budgets(&self) -> &'static Budgets {
+        match self.forwarding {
+            Some(_) => &Budgets::FORWARDING,
+            None => &Budgets::LEARNING,
         }
     }
 }

@@ -48,7 +48,7 @@ impl Controller {
 
     /// Takes in that a host was found, has moved or is gone.
     pub(super) fn mark_route(&mut self, name: &str) {
-        if self.programs.is_proactive
+        if self.owners.is_proactive
             && let Some(host) = self.topology.view.host(name)
         {
             self.owners.intents.mark(Item::Route(host.mac));
@@ -58,7 +58,7 @@ impl Controller {
     /// Leads frames from everywhere to a host.
     pub(super) fn keep_route(&mut self, mac: MacAddress, slice: &mut Slice) {
         let (item, subject) = (Item::Route(mac), EntryOwner::Route(Some(mac)));
-        let wanted = self.programs.is_proactive;
+        let wanted = self.owners.is_proactive;
         let host = self.topology.view.host_by_mac(mac).filter(|_| wanted);
         let spanned = host
             .and_then(|host| host.attachment)
@@ -138,7 +138,7 @@ impl Controller {
     /// Leads what goes to all along one tree.
     pub(super) fn keep_flood(&mut self, slice: &mut Slice) {
         let subject = EntryOwner::Route(None);
-        if !self.programs.is_proactive {
+        if !self.owners.is_proactive {
             self.programs.flood = Flood::new();
             self.set_content_at_once(subject, &Content::new());
             self.owners.intents.forget_item(Item::Flood);

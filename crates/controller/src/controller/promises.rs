@@ -24,7 +24,6 @@ use crate::view::Carrier;
 use crate::ways::KnownWays;
 
 use super::Controller;
-use super::links::Restoring;
 use super::memory::Memory;
 use super::requests::{Desk, is_admitted};
 
@@ -38,8 +37,6 @@ const SHORTEST_REST: Duration = Duration::from_ms(20);
 /// What is to be judged anew, and when.
 #[derive(Debug)]
 pub(super) struct Judging {
-    /// Whether something has changed since the flows were last gone through.
-    is_stale: bool,
     /// The last flow that was judged, while they are gone through.
     after: Option<FlowId>,
     /// When they may be gone through again.
@@ -53,7 +50,6 @@ pub(super) struct Judging {
 impl Judging {
     pub(super) const fn new(now: Instant) -> Self {
         Self {
-            is_stale: false,
             after: None,
             next: now,
             undisputed: None,
@@ -62,8 +58,8 @@ impl Judging {
     }
 
     /// Returns when flows are to be judged.
-    pub(super) fn deadline(&self, now: Instant) -> Option<Instant> {
-        match (self.after, self.is_stale) {
+    pub(super) fn deadline(&self, now: Instant, is_stale: bool) -> Option<Instant> {
+        match (self.after, is_stale) {
             (Some(_), _) => Some(now),
             (None, true) => Some(self.next),
             (None, false) => self.undisputed,
@@ -85,8 +81,6 @@ pub(super) struct Promises {
     pub(super) known_ways: KnownWays,
     pub(super) desk: Desk,
     pub(super) judging: Judging,
-    /// The break that is being made up for.
-    pub(super) restoring: Option<Restoring>,
 }
 
 impl Promises {
@@ -96,21 +90,15 @@ impl Promises {
             known_ways: KnownWays::default(),
             desk: Desk::default(),
             judging: Judging::new(now),
-            restoring: None,
         }
     }
 }
 
 impl Controller {
-    /// Notes that something has changed that promises may rest on.
-    pub(super) const fn promises_changed(&mut self) {
-        self.promises.judging.is_stale = true;
-    }
-
     /// Notes that somebody has the address of a host elsewhere than that is.
     pub(super) fn contest(&mut self, host: &str, at: PortId) {
         if self.topology.contests.note(self.ctx.now, host, at) {
-            self.promises_changed();
+            self.ctx.promises_changed();
         }
         self.promises.judging.undisputed = Some(self.ctx.now + CONTEST_LASTS);
     }
@@ -127,12 +115,12 @@ impl Controller {
             .judging
             .undisputed
             .take_if(|over| *over <= self.ctx.now);
-        self.promises.judging.is_stale |= settled.is_some();
+        self.ctx.are_promises_stale |= settled.is_some();
         if self.promises.judging.after.is_none() {
-            if !self.promises.judging.is_stale || self.ctx.now < self.promises.judging.next {
+            if !self.ctx.are_promises_stale || self.ctx.now < self.promises.judging.next {
                 return;
             }
-            self.promises.judging.is_stale = false;
+            self.ctx.are_promises_stale = false;
             self.promises.judging.after = Some(FlowId(0));
         }
         let after = self.promises.judging.after.unwrap_or(FlowId(0));

@@ -200,7 +200,7 @@ impl Controller {
         if let Some(flow) = self.owners.flows.get_mut(id) {
             flow.installation = Installation::Refused;
         }
-        self.promises_changed();
+        self.ctx.promises_changed();
     }
 }
 

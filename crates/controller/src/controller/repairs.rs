@@ -109,7 +109,7 @@ impl Controller {
 
     /// Notes that entries which were confirmed are not there.
     fn doubt(&mut self, datapath: DatapathId, finding: &Finding) {
-        self.promises_changed();
+        self.ctx.promises_changed();
         let different = finding.different.iter().map(|different| different.place);
         for place in finding.missing.iter().copied().chain(different) {
             let rule = self.tables.desired.get(datapath, place);
@@ -241,7 +241,7 @@ impl Controller {
             }
             BundleControlKind::CommitReply => {
                 if let Some(repair) = watched.repair.take() {
-                    self.await_all(Operation::Repair(datapath, repair), [slot]);
+                    self.await_one(Operation::Repair(datapath, repair), slot);
                 }
             }
             BundleControlKind::OpenRequest
@@ -293,7 +293,7 @@ impl Controller {
         if !repair.delete.is_empty() {
             self.note_room(datapath);
         }
-        self.await_all(Operation::Repair(datapath, repair), [slot]);
+        self.await_one(Operation::Repair(datapath, repair), slot);
     }
 
     /// Takes in that a switch has been mended.

@@ -591,7 +591,7 @@ impl Controller {
         let flow = Flow::new(id, admission, reservation);
         self.owners.flows.insert(flow);
         self.end_hosts(id);
-        self.promises_changed();
+        self.ctx.promises_changed();
     }
 
     pub(super) fn withdrawn(&mut self, id: FlowId) {

@@ -9,7 +9,7 @@ use wire::openflow::{
 
 use crate::mastery::Claim;
 use crate::northbound::{Detection, Event};
-use crate::packet_in_classes::{Budgets, PacketInClasses};
+use crate::packet_in_classes::PacketInClasses;
 use crate::place::PortId;
 use crate::session::{CloseReason, ConnectionId, Session, Slot, Step, port_of};
 use crate::view::{Carrier, Port};
@@ -26,8 +26,6 @@ pub(super) struct Southbound {
     pub(super) heard: Vec<u8>,
     /// The frames of switches whose connections are gone.
     pub(super) punts: PacketInClasses,
-    /// What is taken of the frames that switches hand over.
-    pub(super) budgets: Budgets,
 }
 
 impl Southbound {
@@ -36,7 +34,6 @@ impl Southbound {
             claim,
             heard: Vec::new(),
             punts: PacketInClasses::new(now),
-            budgets: Budgets::LEARNING,
         }
     }
 }
@@ -101,9 +98,9 @@ impl Controller {
             self.ctx.outbox.notify(Event::SwitchLost { datapath, name });
             self.stall_moves(datapath);
             self.stop_watching(datapath);
-            self.modes.lose(datapath);
+            self.modes.lose(&mut self.ctx, datapath);
             self.suspect(datapath);
-            self.promises_changed();
+            self.ctx.promises_changed();
         }
         self.abandon(slot);
         for subject in lost {
@@ -354,7 +351,7 @@ impl Controller {
             self.tell_of_host(change);
         }
         self.note_carriers(datapath);
-        self.promises_changed();
+        self.ctx.promises_changed();
         self.check_expected();
         self.switch_concerns_intents(datapath);
         self.extend_intents(datapath);
@@ -380,7 +377,7 @@ impl Controller {
         let Some(known) = self.topology.view.port(port) else {
             return;
         };
-        let class = self.promises.reservations.probe_class(port);
+        let class = self.ctx.parameters.probe_class(port);
         let out = self.ctx.outbox.to(slot);
         self.topology
             .prober
@@ -409,7 +406,7 @@ impl Controller {
             self.link_lost(link, Detection::PortStatus);
         }
         self.note_carrier(id);
-        self.promises_changed();
+        self.ctx.promises_changed();
         if port.carrier == Carrier::Up {
             self.probe(PortId::new(datapath, port.number));
         }

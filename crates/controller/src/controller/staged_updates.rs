@@ -230,7 +230,8 @@ impl Controller {
             }
             if !reached.slots.is_empty() {
                 moving.is_unconfirmed = true;
-                self.await_all(Operation::StagedUpdate(id), reached.slots);
+                let done = self.await_all(Operation::StagedUpdate(id), reached.slots);
+                debug_assert!(done.is_none(), "switches are waited for");
                 return;
             }
         }
@@ -331,7 +332,7 @@ impl Controller {
                     }
                 });
         if is_news {
-            self.promises_changed();
+            self.ctx.promises_changed();
         }
         for subject in answered {
             self.entries_answered(subject);

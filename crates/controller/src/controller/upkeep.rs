@@ -254,7 +254,7 @@ impl Controller {
 
     /// Returns whether an application brings what goes to all to every host.
     fn is_flooded(&self) -> bool {
-        self.owners.forwarding.is_some() || self.programs.is_proactive
+        self.owners.forwarding.is_some() || self.owners.is_proactive
     }
 
     /// Takes in that applications have come or gone.

@@ -46,7 +46,7 @@ impl Controller {
             held: None,
         };
         self.modes.members.insert(datapath, member);
-        self.modes.look_again();
+        self.ctx.modes_changed();
     }
 
     /// Sends what differs from what should be, and asks for what is not known.
@@ -54,7 +54,7 @@ impl Controller {
         let Some(modes) = self.modes.active() else {
             return;
         };
-        if !self.modes.is_due(self.ctx.now) {
+        if !self.modes.is_due(&mut self.ctx) {
             return;
         }
         self.give_monitors(&modes);

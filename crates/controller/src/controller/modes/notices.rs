@@ -57,7 +57,7 @@ impl Controller {
             };
         }
         if is_first || status.mode.level.number() > 0 {
-            self.modes.look_again();
+            self.ctx.modes_changed();
         }
     }
 
@@ -118,7 +118,7 @@ impl Controller {
         {
             self.write_level(&modes, demanded.level());
         }
-        self.modes.look_again();
+        self.ctx.modes_changed();
     }
 
     fn notice(&self, modes: &Modes, datapath: DatapathId, event: &ModeEvent) -> Event {

@@ -71,7 +71,7 @@ impl Controller {
                 }
                 self.modes.forced = orders.forced.filter(|level| modes.has(*level));
                 self.take_part_all(&modes);
-                self.modes.look_again();
+                self.ctx.modes_changed();
             }
             (Some(_), None) => {}
             (None, _) => self.ctx.outbox.notify(Event::SettingsUnreadable),

@@ -115,7 +115,7 @@ impl Controller {
         let question = RequestBody::Experimenter(Question::Modes.body());
         let report = self.tables.confirmations.transaction();
         MultipartRequest::new(question).emit(report, self.ctx.outbox.to(slot));
-        self.await_all(Operation::Level(transaction), [slot]);
+        self.await_one(Operation::Level(transaction), slot);
     }
 
     /// Takes in that a switch has done or refused what it was asked for.
@@ -154,7 +154,11 @@ impl Controller {
         let slots: Vec<_> = able
             .filter_map(|at| self.ctx.sessions.of_switch(at))
             .collect();
-        self.await_all(Operation::Written { level, begun }, slots);
+        let written = Operation::Written { level, begun };
+        if self.await_all(written, slots).is_some() {
+            self.ctx.promises_changed();
+            self.level_written(level, begun);
+        }
     }
 
     /// Takes in that all switches have the entries of another level.
