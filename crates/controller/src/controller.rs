@@ -80,6 +80,7 @@ use crate::view::View;
 use applications::Loading;
 use context::Context;
 use intents::Programs;
+use links::Recovery;
 use modes::ModeDesk;
 use naming::HostDesk;
 use owners::Owners;
@@ -125,6 +126,7 @@ pub struct Controller {
     topology: Topology,
     owners: Owners,
     tables: Tables,
+    recovery: Recovery,
     modes: ModeDesk,
     promises: Promises,
     programs: Programs,
@@ -157,6 +159,7 @@ impl Controller {
             ),
             owners: Owners::new(config.applications),
             tables: Tables::new(config.foreign_rules),
+            recovery: Recovery::default(),
             modes: ModeDesk::new(now, config.modes, (config.probe_key, config.seed)),
             programs: Programs::new(),
             southbound: Southbound::new(now, config.claim),
@@ -179,14 +182,14 @@ impl Controller {
         // What the store keeps at once is asked about at once.
         let is_stored = matches!(input, Input::Stored(_));
         if !is_stored {
-            self.ask_now();
+            self.ask_unless_deciding();
         }
-        if self.tables.restoring.is_some() {
+        if self.recovery.restoring.is_some() {
             match input {
                 Input::Timeout => self.restore_some(),
                 _ => self.restore_rest(),
             }
-            if self.tables.restoring.is_some() {
+            if self.recovery.restoring.is_some() {
                 return self.translate();
             }
         }
@@ -202,7 +205,7 @@ impl Controller {
                 self.guard_some();
             }
         }
-        if self.tables.restoring.is_some() {
+        if self.recovery.restoring.is_some() {
             return self.translate();
         }
         if now >= self.deadline() {
@@ -211,16 +214,22 @@ impl Controller {
         self.release_some();
         self.judge_some();
         if !is_stored {
-            self.ask_now();
+            self.ask_unless_deciding();
             self.translate();
+        }
+    }
+
+    /// Has each switch asked once to confirm all that it was sent: of a request that is
+    /// decided in slices, when all of it is.
+    fn ask_unless_deciding(&mut self) {
+        if !self.promises.desk.is_deciding() {
+            self.ask_now();
         }
     }
 
     /// Returns the next thing to do, or `None` once all is done.
     pub fn poll(&mut self) -> Option<Output<'_>> {
-        if !self.tables.unasked.is_empty() {
-            self.ask_now();
-        }
+        self.ask_unless_deciding();
         self.translate();
         self.ctx.outbox.pop()
     }
@@ -231,7 +240,7 @@ impl Controller {
         let unrecorded = (!self.tables.unrecorded.is_empty()).then_some(self.ctx.now);
         let unguarded = self.owners.flows.has_altered().then_some(self.ctx.now);
         let unsettled = (!self.tables.unsettled.is_empty()).then_some(self.ctx.now);
-        let unfinished = (self.promises.desk.is_deciding() || self.tables.restoring.is_some())
+        let unfinished = (self.promises.desk.is_deciding() || self.recovery.restoring.is_some())
             .then_some(self.ctx.now);
         let others = [
             unrecorded,

@@ -77,7 +77,7 @@ impl IntentDesk {
 }
 
 impl Controller {
-    pub(super) fn add_intents(&mut self, id: RequestId, by: &Asker, intents: Vec<Intent>) {
+    pub(super) fn add_intents(&mut self, (id, by): (RequestId, &Asker), intents: Vec<Intent>) {
         if self.programs.intent_desk.proposals.len() + intents.len() > MAX_WAITING {
             self.ctx.outbox.reply(id, Reply::Busy);
             return;

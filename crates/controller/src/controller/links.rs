@@ -69,15 +69,28 @@ pub(super) struct Restoration {
     switches: usize,
 }
 
+/// How links that fail are made up for.
+#[derive(Debug, Default)]
+pub(super) struct Recovery {
+    /// The break that is being made up for.
+    pub(super) restoring: Option<Restoring>,
+}
+
+/// The loss of a link.
+#[derive(Debug)]
+struct Loss {
+    link: LinkEnds,
+    detection: Detection,
+    /// For how long it is not believed, if it was lost often.
+    wait: Option<Duration>,
+}
+
 /// A link that is broken, and what is not yet done about it.
 #[derive(Debug)]
 pub(super) struct Restoring {
-    link: LinkEnds,
-    detection: Detection,
+    loss: Loss,
     detected_at: Instant,
     was_suspended: bool,
-    /// For how long it is not believed, if it was lost often.
-    wait: Option<Duration>,
     /// The flows for which something was prepared, with the place of that.
     prepared: Vec<(FlowId, usize)>,
     /// How many of them were sent it.
@@ -143,12 +156,17 @@ impl Controller {
             }
             Detection::Recabled => None,
         };
-        self.link_broken(link, detection, wait);
+        self.link_broken(Loss {
+            link,
+            detection,
+            wait,
+        });
     }
 
     /// Moves all flows away from a link that is broken, and is not believed for a while if
     /// it comes back.
-    fn link_broken(&mut self, link: LinkEnds, detection: Detection, wait: Option<Duration>) {
+    fn link_broken(&mut self, loss: Loss) {
+        let link = loss.link;
         self.restore_rest();
         self.topology.expected.remove(&link);
         let was_suspended = self.promises_are_suspended();
@@ -162,12 +180,10 @@ impl Controller {
                 .outbox
                 .notify(Event::RestorationStarted { link, detected_at });
         }
-        self.tables.restoring = Some(Restoring {
-            link,
-            detection,
+        self.recovery.restoring = Some(Restoring {
+            loss,
             detected_at,
             was_suspended,
-            wait,
             prepared,
             sent: 0,
             unprepared,
@@ -179,7 +195,7 @@ impl Controller {
 
     /// Does what is left to be done about a broken link.
     pub(super) fn restore_rest(&mut self) {
-        while self.tables.restoring.is_some() {
+        while self.recovery.restoring.is_some() {
             self.restore_some();
         }
     }
@@ -187,21 +203,20 @@ impl Controller {
     /// Sends a slice of what was prepared for the loss of a link; behind the last one
     /// does all else.
     pub(super) fn restore_some(&mut self) {
-        let Some(mut restoring) = self.tables.restoring.take() else {
+        let Some(mut restoring) = self.recovery.restoring.take() else {
             return;
         };
         self.send_prepared(&mut restoring);
         if restoring.sent < restoring.prepared.len() {
-            self.tables.restoring = Some(restoring);
+            self.recovery.restoring = Some(restoring);
             return;
         }
-        let Restoring {
+        let was_suspended = restoring.was_suspended;
+        let Loss {
             link,
             detection,
-            was_suspended,
             wait,
-            ..
-        } = restoring;
+        } = restoring.loss;
         let unprepared = self.restoration_sent(restoring);
         self.ctx.outbox.notify(Event::LinkLost { link, detection });
         if !was_suspended && self.promises_are_suspended() {
@@ -315,7 +330,7 @@ impl Controller {
     /// was.
     fn restoration_sent(&mut self, restoring: Restoring) -> Vec<FlowId> {
         let Restoring {
-            link,
+            loss: Loss { link, .. },
             detected_at,
             prepared,
             unprepared,
@@ -382,7 +397,11 @@ impl Controller {
             }
         }
         for (link, detection) in broken {
-            self.link_broken(link, detection, None);
+            self.link_broken(Loss {
+                link,
+                detection,
+                wait: None,
+            });
         }
     }
 

@@ -22,14 +22,10 @@ use super::requests::is_admitted;
 
 impl Controller {
     /// Lists the flows with numbers above `after`, at most so many.
-    pub(super) fn list_flows(&mut self, id: RequestId, after: FlowId, most: usize) {
-        let admitted = self
-            .owners
-            .flows
-            .after(after)
-            .filter(|flow| is_admitted(flow));
-        let flows = admitted.take(most).map(|flow| self.summary(flow)).collect();
-        self.ctx.outbox.reply(id, Reply::Flows(flows));
+    pub(super) fn list_flows(&self, after: FlowId, most: usize) -> Reply {
+        let flows = self.owners.flows.after(after);
+        let admitted = flows.filter(|flow| is_admitted(flow));
+        Reply::Flows(admitted.take(most).map(|flow| self.summary(flow)).collect())
     }
 
     pub(super) fn show_flow(&mut self, id: RequestId, name: String) {
@@ -135,7 +131,7 @@ impl Controller {
         }
     }
 
-    pub(super) fn topology(&self) -> Topology {
+    pub(super) fn topology_summary(&self) -> Topology {
         let switches = self.topology.view.switches().iter();
         let links = self.topology.view.links().iter();
         let hosts = self.topology.view.hosts().iter();

@@ -80,7 +80,7 @@ impl Controller {
         if self.is_route_kept(item, &course) {
             self.owners.intents.settle_in(item);
         } else {
-            self.place_route(mac, course, slice);
+            self.place_route(mac, course, &mut slice.moves);
         }
         match is_whole {
             true => self.owners.intents.mark_finished(item),
@@ -95,7 +95,12 @@ impl Controller {
             .count()
     }
 
-    fn place_route(&mut self, mac: MacAddress, course: Course, slice: &mut Slice) {
+    fn place_route(
+        &mut self,
+        mac: MacAddress,
+        course: Course,
+        moves: &mut BTreeMap<EntryOwner, Part>,
+    ) {
         let (item, subject) = (Item::Route(mac), EntryOwner::Route(Some(mac)));
         let tree = &course.trees[0];
         let content = content(&to_host(tree, mac));
@@ -109,7 +114,7 @@ impl Controller {
             let stages = outwards(&self.tables.desired.content(subject), &content, &depths);
             let relies_on = self.unconfirmed(subject, &content);
             let part = Part::new(stages, None, relies_on);
-            slice.moves.insert(subject, part);
+            moves.insert(subject, part);
         } else {
             self.set_content_at_once(subject, &content);
         }

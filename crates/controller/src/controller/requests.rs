@@ -166,20 +166,24 @@ impl Controller {
                 free,
                 classes,
             } => self.assign_classes(id, &requirements, &free, &classes),
-            Request::Flows => self.list_flows(id, FlowId(0), usize::MAX),
+            Request::Flows => {
+                let flows = self.list_flows(FlowId(0), usize::MAX);
+                self.ctx.outbox.reply(id, flows);
+            }
             Request::FlowsAfter { after, most } => {
-                self.list_flows(id, after, most.min(MAX_FLOWS_AT_ONCE));
+                let flows = self.list_flows(after, most.min(MAX_FLOWS_AT_ONCE));
+                self.ctx.outbox.reply(id, flows);
             }
             Request::Flow(name) => self.show_flow(id, name),
             Request::Topology => {
-                let reply = Reply::Topology(self.topology());
+                let reply = Reply::Topology(self.topology_summary());
                 self.ctx.outbox.reply(id, reply);
             }
             Request::Promises => {
                 let promises = Box::new(self.promises());
                 self.ctx.outbox.reply(id, Reply::Promises(promises));
             }
-            Request::AddIntents(intents) => self.add_intents(id, by, intents),
+            Request::AddIntents(intents) => self.add_intents((id, by), intents),
             Request::RemoveIntent(name) => self.remove_intent(id, by, name),
             Request::Intents => {
                 let intents = self.intent_summaries();

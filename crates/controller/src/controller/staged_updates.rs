@@ -521,12 +521,8 @@ impl Controller {
         self.tables.unasked.slots.extend(&reached.slots);
     }
 
-    /// Asks each switch once to confirm all that it was sent: of a request that is
-    /// decided in slices, when all of it is.
+    /// Asks each switch once to confirm all that it was sent.
     pub(super) fn ask_now(&mut self) {
-        if self.promises.desk.is_deciding() {
-            return;
-        }
         while !self.tables.unasked.is_empty() {
             let Unasked { slots, idle } = std::mem::take(&mut self.tables.unasked);
             for slot in slots {

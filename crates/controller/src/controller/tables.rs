@@ -9,7 +9,7 @@ use crate::desired::{Desired, EntryOwner};
 use crate::northbound::{FlowId, ForeignRules};
 use crate::session::Slot;
 
-use super::links::{Operation, Restoring};
+use super::links::Operation;
 use super::reconciliation::Reconciliation;
 use super::refusals::Refusals;
 use super::staged_updates::{StagedUpdates, Unasked};
@@ -28,8 +28,6 @@ pub(super) struct Tables {
     /// Flows whose prepared entries were sent and are not in the desired state
     /// yet.
     pub(super) unrecorded: BTreeSet<FlowId>,
-    /// The break that is being made up for.
-    pub(super) restoring: Option<Restoring>,
     /// Those whose entries are to be looked at, as a switch was given what it lacked.
     pub(super) unsettled: BTreeSet<EntryOwner>,
 }
@@ -45,7 +43,6 @@ impl Tables {
             reconciliation: Reconciliation::new(foreign),
             refused_bundles: BTreeSet::new(),
             unrecorded: BTreeSet::new(),
-            restoring: None,
             unsettled: BTreeSet::new(),
         }
     }

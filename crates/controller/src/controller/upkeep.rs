@@ -105,7 +105,8 @@ impl Controller {
 
     /// Gives a subject its rules: in stages if frames are on a way of it that is
     /// whole, at once if there is nothing to lose.
-    fn place(&mut self, subject: EntryOwner, item: Item, rules: &[PlacedRule], slice: &mut Slice) {
+    fn place(&mut self, item: Item, rules: &[PlacedRule], moves: &mut BTreeMap<EntryOwner, Part>) {
+        let subject = EntryOwner::from(item);
         let forms = rules.iter().map(|rule| (rule.datapath, rule.form()));
         let wanted: Content = forms
             .map(|(datapath, form)| ((datapath, form.place()), form))
@@ -119,7 +120,7 @@ impl Controller {
         let stages = Stages::plan(&present, &wanted, None, &|port| self.far_end(port));
         let relies_on = self.unconfirmed(subject, &wanted);
         let part = Part::new(stages, None, relies_on);
-        slice.moves.insert(subject, part);
+        moves.insert(subject, part);
     }
 
     /// Returns whether something has a way, and the way is whole.
@@ -171,7 +172,7 @@ impl Controller {
             return;
         }
         self.set_intent_state(id, IntentState::Installing);
-        self.place(EntryOwner::Intent(id), item, &rules, slice);
+        self.place(item, &rules, &mut slice.moves);
         self.owners.intents.set_course(item, Some(course));
     }
 
@@ -243,7 +244,7 @@ impl Controller {
             cost,
         };
         if !self.is_kept(item, &course) {
-            self.place(subject, item, &rules, slice);
+            self.place(item, &rules, &mut slice.moves);
             self.owners.intents.set_course(item, Some(course));
         }
         match is_whole {

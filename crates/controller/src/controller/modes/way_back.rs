@@ -184,23 +184,26 @@ impl Controller {
                 *orders = Orders { lock, forced: None };
             }),
             ModeChange::Force(name) => match level_named(&modes, name) {
-                Some(level) => self.order_level(id, &modes, ModeCommand::Force, level),
+                Some(level) => self.order_level(id, (ModeCommand::Force, level)),
                 None => self.refuse_mode(id, ModeRefusal::UnknownLevel(name.clone())),
             },
             ModeChange::Lower(name) => match level_named(&modes, name) {
-                Some(level) => self.order_level(id, &modes, ModeCommand::Lower, level),
+                Some(level) => self.order_level(id, (ModeCommand::Lower, level)),
                 None => self.refuse_mode(id, ModeRefusal::UnknownLevel(name.clone())),
             },
         }
     }
 
-    fn order_level(&mut self, id: RequestId, modes: &Modes, command: ModeCommand, level: Level) {
+    fn order_level(&mut self, id: RequestId, (command, level): (ModeCommand, Level)) {
+        let Some(modes) = self.modes.active() else {
+            return;
+        };
         if self.modes.asked.is_some() {
             self.ctx.outbox.reply(id, Reply::Busy);
             return;
         }
         if modes.strategy == Strategy::StdSdn {
-            self.write_level(modes, level);
+            self.write_level(&modes, level);
             let forced = (command == ModeCommand::Force).then_some(level);
             return self.keep_orders(id, |orders| orders.forced = forced);
         }
