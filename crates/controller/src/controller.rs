@@ -45,6 +45,7 @@ mod mobility;
 mod modes;
 mod names;
 mod naming;
+mod network;
 mod owners;
 mod paths;
 mod proactive;
@@ -83,6 +84,7 @@ use intents::Programs;
 use links::Recovery;
 use modes::ModeDesk;
 use naming::HostDesk;
+use network::Network;
 use owners::Owners;
 use promises::Promises;
 use settings::SettingsDesk;
@@ -123,9 +125,7 @@ pub enum Input<'a> {
 #[derive(Debug)]
 pub struct Controller {
     ctx: Context,
-    topology: Topology,
-    owners: Owners,
-    tables: Tables,
+    network: Network,
     recovery: Recovery,
     modes: ModeDesk,
     promises: Promises,
@@ -152,13 +152,15 @@ impl Controller {
         let mut controller = Self {
             ctx,
             promises: Promises::new(now, reservations),
-            topology: Topology::new(
-                config.hosts,
-                config.switches.keys().copied(),
-                (config.probe_key, config.seed),
-            ),
-            owners: Owners::new(config.applications),
-            tables: Tables::new(config.foreign_rules),
+            network: Network {
+                topology: Topology::new(
+                    config.hosts,
+                    config.switches.keys().copied(),
+                    (config.probe_key, config.seed),
+                ),
+                owners: Owners::new(config.applications),
+                tables: Tables::new(config.foreign_rules),
+            },
             recovery: Recovery::default(),
             modes: ModeDesk::new(now, config.modes, (config.probe_key, config.seed)),
             programs: Programs::new(),
@@ -167,7 +169,9 @@ impl Controller {
             loading: Loading::default(),
             settings_desk: SettingsDesk::default(),
         };
-        controller.follow_applications();
+        controller
+            .loading
+            .follow_applications(&mut controller.ctx, &mut controller.network);
         controller
     }
 
@@ -186,8 +190,8 @@ impl Controller {
         }
         if self.recovery.restoring.is_some() {
             match input {
-                Input::Timeout => self.restore_some(),
-                _ => self.restore_rest(),
+                Input::Timeout => self.recovery.restore_some(&mut self.ctx, &mut self.network),
+                _ => self.recovery.restore_rest(&mut self.ctx, &mut self.network),
             }
             if self.recovery.restoring.is_some() {
                 return self.translate();
@@ -199,10 +203,13 @@ impl Controller {
             Input::Disconnected(connection) => self.disconnected(connection),
             Input::Stored(event) => self.stored(event),
             Input::Request { id, by, request } => self.requested(id, &by, request),
-            Input::Timeout if self.promises.desk.is_deciding() => self.decide_some(),
+            Input::Timeout if self.promises.desk.is_deciding() => {
+                self.promises
+                    .decide_some(&mut self.ctx, &mut self.network, &self.modes)
+            }
             Input::Timeout => {
-                self.record_some();
-                self.guard_some();
+                self.network.tables.record_some(&self.network.owners);
+                self.network.guard_some(&mut self.ctx);
             }
         }
         if self.recovery.restoring.is_some() {
@@ -211,8 +218,9 @@ impl Controller {
         if now >= self.deadline() {
             self.keep_time();
         }
-        self.release_some();
-        self.judge_some();
+        self.promises
+            .release_some(&mut self.ctx, &mut self.network, &self.modes);
+        self.promises.judge_some(&mut self.ctx, &mut self.network);
         if !is_stored {
             self.ask_unless_deciding();
             self.translate();
@@ -223,7 +231,9 @@ impl Controller {
     /// decided in slices, when all of it is.
     fn ask_unless_deciding(&mut self) {
         if !self.promises.desk.is_deciding() {
-            self.ask_now();
+            self.network
+                .tables
+                .ask_now(&mut self.ctx, &mut self.network.owners);
         }
     }
 
@@ -237,9 +247,14 @@ impl Controller {
     /// Returns when to call [`handle`](Self::handle) if nothing happens before.
     #[must_use]
     pub fn deadline(&self) -> Instant {
-        let unrecorded = (!self.tables.unrecorded.is_empty()).then_some(self.ctx.now);
-        let unguarded = self.owners.flows.has_altered().then_some(self.ctx.now);
-        let unsettled = (!self.tables.unsettled.is_empty()).then_some(self.ctx.now);
+        let unrecorded = (!self.network.tables.unrecorded.is_empty()).then_some(self.ctx.now);
+        let unguarded = self
+            .network
+            .owners
+            .flows
+            .has_altered()
+            .then_some(self.ctx.now);
+        let unsettled = (!self.network.tables.unsettled.is_empty()).then_some(self.ctx.now);
         let unfinished = (self.promises.desk.is_deciding() || self.recovery.restoring.is_some())
             .then_some(self.ctx.now);
         let others = [
@@ -247,15 +262,15 @@ impl Controller {
             unguarded,
             unsettled,
             unfinished,
-            self.tables.moves.deadline(),
-            self.tables.refusals.deadline(),
-            self.intents_deadline(),
-            self.tables.reconciliation.deadline(),
+            self.network.tables.moves.deadline(),
+            self.network.tables.refusals.deadline(),
+            self.network.owners.intents_deadline(&self.ctx),
+            self.network.tables.reconciliation.deadline(),
             self.modes.deadline(self.ctx.are_modes_stale),
             self.promises
                 .judging
                 .deadline(self.ctx.now, self.ctx.are_promises_stale),
-            self.owners.leaving.deadline(),
+            self.network.owners.leaving.deadline(),
         ];
         let due = self.ctx.schedule.deadline();
         others.into_iter().flatten().fold(due, Instant::min)
@@ -264,7 +279,7 @@ impl Controller {
     /// Returns the network as it is known.
     #[must_use]
     pub const fn view(&self) -> &View {
-        &self.topology.view
+        &self.network.topology.view
     }
 
     /// Returns what was counted since the start.

@@ -7,44 +7,47 @@
 
 use wire::openflow::DatapathId;
 
-use super::Controller;
 use super::memory::Memory;
 use super::reconciliation::Task;
+use super::{Context, Network, Owners};
 
-impl Controller {
+impl Network {
     /// Asks the switches that were not asked yet, once the network has been found; and
     /// goes through what they said when all have.
-    pub(super) fn adopt_entries(&mut self) {
-        if self.ctx.memory == Memory::Incomplete || self.is_settling() {
+    pub(super) fn adopt_entries(&mut self, ctx: &mut Context) {
+        if ctx.memory == Memory::Incomplete || ctx.is_settling() {
             return;
         }
         let Some(forwarding) = &mut self.owners.forwarding else {
             return;
         };
-        let ready: Vec<_> = self.ctx.sessions.ready().collect();
-        let sessions = ready.iter().filter_map(|(datapath, slot)| {
-            Some((*datapath, self.ctx.sessions.get(*slot)?.connection))
-        });
+        let ready: Vec<_> = ctx.sessions.ready().collect();
+        let sessions = ready
+            .iter()
+            .filter_map(|(datapath, slot)| Some((*datapath, ctx.sessions.get(*slot)?.connection)));
         let connected: Vec<_> = sessions.collect();
         let unasked = connected
             .iter()
             .filter(|(_, owner)| forwarding.take_unasked(*owner));
         let unasked: Vec<DatapathId> = unasked.map(|(datapath, _)| *datapath).collect();
         for (datapath, deletion) in forwarding.sift(&self.topology.view, &connected) {
-            if let Some(slot) = self.ctx.sessions.of_switch(datapath) {
-                deletion.emit(self.ctx.outbox.to(slot));
+            if let Some(slot) = ctx.sessions.of_switch(datapath) {
+                deletion.emit(ctx.outbox.to(slot));
             }
         }
         for datapath in unasked {
-            self.want_task(datapath, Task::Adopt);
+            self.tables
+                .want_task(ctx, &self.owners, datapath, Task::Adopt);
         }
     }
+}
 
+impl Owners {
     /// Takes in that a switch has said all that it has of reactive forwarding.
-    pub(super) fn entries_adopted(&mut self, datapath: DatapathId) {
-        let slot = self.ctx.sessions.of_switch(datapath);
-        let session = slot.and_then(|slot| self.ctx.sessions.get(slot));
-        if let (Some(session), Some(forwarding)) = (session, &mut self.owners.forwarding) {
+    pub(super) fn entries_adopted(&mut self, ctx: &Context, datapath: DatapathId) {
+        let slot = ctx.sessions.of_switch(datapath);
+        let session = slot.and_then(|slot| ctx.sessions.get(slot));
+        if let (Some(session), Some(forwarding)) = (session, &mut self.forwarding) {
             forwarding.adopted(session.connection);
         }
     }

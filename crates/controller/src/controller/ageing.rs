@@ -21,7 +21,7 @@ use crate::place::PortId;
 use crate::session::CloseReason;
 use crate::view::{Carrier, Control, Host, HostOrigin};
 
-use super::Controller;
+use super::{Context, Controller, HostDesk, Network, Owners, Topology};
 
 /// The switches that are configured, and since when strangers are away.
 #[derive(Debug, Default)]
@@ -46,128 +46,148 @@ pub(super) struct Unplugged {
     since: BTreeMap<PortId, Instant>,
 }
 
-impl Controller {
+impl Topology {
     /// Notes whether the ports of a switch have a carrier.
-    pub(super) fn note_carriers(&mut self, datapath: DatapathId) {
-        let Some(switch) = self.topology.view.switch(datapath) else {
+    pub(super) fn note_carriers(&mut self, ctx: &Context, datapath: DatapathId) {
+        let Some(switch) = self.view.switch(datapath) else {
             return;
         };
-        let ports = self.topology.view.switches()[switch.index()].ports.iter();
+        let ports = self.view.switches()[switch.index()].ports.iter();
         let ports: Vec<PortId> = ports.map(|it| PortId::new(datapath, it.number)).collect();
         for port in ports {
-            self.note_carrier(port);
+            self.note_carrier(ctx, port);
         }
     }
 
     /// Notes whether a port has a carrier.
-    pub(super) fn note_carrier(&mut self, at: PortId) {
-        let carrier = self.topology.view.port(at).map(|port| port.carrier);
-        let has_hosts = self.topology.view.hosts_at(at).next().is_some();
+    pub(super) fn note_carrier(&mut self, ctx: &Context, at: PortId) {
+        let carrier = self.view.port(at).map(|port| port.carrier);
+        let has_hosts = self.view.hosts_at(at).next().is_some();
         match carrier {
             Some(Carrier::Down) if has_hosts => {
-                self.topology
-                    .unplugged
-                    .since
-                    .entry(at)
-                    .or_insert(self.ctx.now);
+                self.unplugged.since.entry(at).or_insert(ctx.now);
             }
             Some(Carrier::Down | Carrier::Up) | None => {
-                self.topology.unplugged.since.remove(&at);
-            }
-        }
-    }
-
-    /// Forgets the hosts that were learned at ports which have had no carrier for long.
-    pub(super) fn forget_unplugged(&mut self) {
-        let (now, timeout) = (self.ctx.now, self.ctx.timers.host_timeout);
-        let since = self.topology.unplugged.since.iter();
-        let due = since.filter(|(_, since)| now.saturating_since(**since) >= timeout);
-        let due: Vec<PortId> = due.map(|(port, _)| *port).collect();
-        for port in due {
-            let hosts = self.topology.view.hosts_at(port);
-            let gone = hosts.filter(|host| self.is_to_be_forgotten(host));
-            let gone: Vec<MacAddress> = gone.map(|host| host.mac).collect();
-            for mac in gone {
-                self.drop_host(mac);
-            }
-            if self.topology.view.hosts_at(port).next().is_none() {
-                self.topology.unplugged.since.remove(&port);
+                self.unplugged.since.remove(&at);
             }
         }
     }
 
     /// Notes that a switch is away.
-    pub(super) fn note_away(&mut self, datapath: DatapathId) {
-        if !self.topology.strangers.configured.contains(&datapath) {
-            self.topology
-                .strangers
-                .away_since
-                .insert(datapath, self.ctx.now);
+    pub(super) fn note_away(&mut self, ctx: &Context, datapath: DatapathId) {
+        if !self.strangers.configured.contains(&datapath) {
+            self.strangers.away_since.insert(datapath, ctx.now);
         }
     }
+}
 
-    /// Forgets the strangers that have been away for long.
-    pub(super) fn forget_strangers(&mut self) {
-        let (now, timeout) = (self.ctx.now, self.ctx.timers.host_timeout);
-        let away = self.topology.strangers.away_since.iter();
-        let due = away.filter(|(_, since)| now.saturating_since(**since) >= timeout);
-        let due: Vec<DatapathId> = due.map(|(datapath, _)| *datapath).collect();
-        for datapath in due {
-            self.topology.strangers.away_since.remove(&datapath);
-            if self.is_stranger(datapath, Control::Lost) {
-                self.drop_stranger(datapath);
+impl HostDesk {
+    /// Forgets the hosts that were learned at ports which have had no carrier for long.
+    pub(super) fn forget_unplugged(&self, ctx: &mut Context, network: &mut Network) {
+        let (now, timeout) = (ctx.now, ctx.timers.host_timeout);
+        let since = network.topology.unplugged.since.iter();
+        let due = since.filter(|(_, since)| now.saturating_since(**since) >= timeout);
+        let due: Vec<PortId> = due.map(|(port, _)| *port).collect();
+        for port in due {
+            let hosts = network.topology.view.hosts_at(port);
+            let gone = hosts.filter(|host| network.owners.is_to_be_forgotten(host));
+            let gone: Vec<MacAddress> = gone.map(|host| host.mac).collect();
+            for mac in gone {
+                self.drop_host(ctx, network, mac);
+            }
+            if network.topology.view.hosts_at(port).next().is_none() {
+                network.topology.unplugged.since.remove(&port);
             }
         }
     }
 
-    /// Makes a place for a switch that is new, if there is none.
-    pub(super) fn make_place(&mut self, datapath: DatapathId) {
-        if !self.topology.view.is_full() || self.topology.view.switch(datapath).is_some() {
-            return;
-        }
-        let away = self.topology.strangers.away_since.iter();
-        let mut away: Vec<_> = away.map(|(other, since)| (*since, *other)).collect();
-        away.sort_unstable();
-        let is_stranger = |other: &DatapathId| self.is_stranger(*other, Control::Lost);
-        if let Some(oldest) = away.into_iter().map(|(_, it)| it).find(is_stranger) {
-            self.topology.strangers.away_since.remove(&oldest);
-            return self.drop_stranger(oldest);
-        }
-        if self.topology.strangers.configured.contains(&datapath) {
-            let is_stranger =
-                |(other, _): &(DatapathId, _)| self.is_stranger(*other, Control::Connected);
-            let stranger = self.ctx.sessions.ready().find(is_stranger);
-            if let Some((stranger, slot)) = stranger {
-                self.close(slot, CloseReason::TooLarge);
-                self.drop_stranger(stranger);
+    /// Forgets the strangers that have been away for long.
+    pub(super) fn forget_strangers(&self, ctx: &mut Context, network: &mut Network) {
+        let (now, timeout) = (ctx.now, ctx.timers.host_timeout);
+        let away = network.topology.strangers.away_since.iter();
+        let due = away.filter(|(_, since)| now.saturating_since(**since) >= timeout);
+        let due: Vec<DatapathId> = due.map(|(datapath, _)| *datapath).collect();
+        for datapath in due {
+            network.topology.strangers.away_since.remove(&datapath);
+            if network
+                .owners
+                .is_stranger(&network.topology, datapath, Control::Lost)
+            {
+                self.drop_stranger(ctx, network, datapath);
             }
         }
     }
 
     /// Forgets a stranger with the hosts that it has told of.
-    fn drop_stranger(&mut self, datapath: DatapathId) {
-        let hosts = self.topology.view.hosts().iter();
+    fn drop_stranger(&self, ctx: &mut Context, network: &mut Network, datapath: DatapathId) {
+        let hosts = network.topology.view.hosts().iter();
         let told = hosts.filter(|host| host.attachment.is_some_and(|at| at.datapath == datapath));
         let told: Vec<MacAddress> = told.map(|host| host.mac).collect();
         for mac in told {
-            self.drop_host(mac);
+            self.drop_host(ctx, network, mac);
         }
-        self.drop_switch(datapath);
+        network.drop_switch(ctx, datapath);
     }
+}
 
+impl Controller {
+    /// Makes a place for a switch that is new, if there is none.
+    pub(super) fn make_place(&mut self, datapath: DatapathId) {
+        if !self.network.topology.view.is_full()
+            || self.network.topology.view.switch(datapath).is_some()
+        {
+            return;
+        }
+        let away = self.network.topology.strangers.away_since.iter();
+        let mut away: Vec<_> = away.map(|(other, since)| (*since, *other)).collect();
+        away.sort_unstable();
+        let is_stranger = |other: &DatapathId| {
+            self.network
+                .owners
+                .is_stranger(&self.network.topology, *other, Control::Lost)
+        };
+        if let Some(oldest) = away.into_iter().map(|(_, it)| it).find(is_stranger) {
+            self.network.topology.strangers.away_since.remove(&oldest);
+            return self
+                .host_desk
+                .drop_stranger(&mut self.ctx, &mut self.network, oldest);
+        }
+        if self
+            .network
+            .topology
+            .strangers
+            .configured
+            .contains(&datapath)
+        {
+            let is_stranger = |(other, _): &(DatapathId, _)| {
+                self.network
+                    .owners
+                    .is_stranger(&self.network.topology, *other, Control::Connected)
+            };
+            let stranger = self.ctx.sessions.ready().find(is_stranger);
+            if let Some((stranger, slot)) = stranger {
+                self.close(slot, CloseReason::TooLarge);
+                self.host_desk
+                    .drop_stranger(&mut self.ctx, &mut self.network, stranger);
+            }
+        }
+    }
+}
+
+impl Owners {
     /// Returns whether nobody knows more of a switch than what it says itself.
-    fn is_stranger(&self, datapath: DatapathId, control: Control) -> bool {
-        let switch = self.topology.view.switch(datapath);
-        !self.topology.strangers.configured.contains(&datapath)
+    fn is_stranger(&self, topology: &Topology, datapath: DatapathId, control: Control) -> bool {
+        let switch = topology.view.switch(datapath);
+        !topology.strangers.configured.contains(&datapath)
             && switch.is_some_and(|switch| {
-                let is_so = self.topology.view.switches()[switch.index()].control == control;
+                let is_so = topology.view.switches()[switch.index()].control == control;
                 let is_needed = |host: &Host| {
                     let is_there = host.attachment.is_some_and(|at| at.datapath == datapath);
                     is_there && !self.is_to_be_forgotten(host)
                 };
                 is_so
-                    && self.topology.view.is_alone(switch)
-                    && !self.topology.view.hosts().iter().any(is_needed)
+                    && topology.view.is_alone(switch)
+                    && !topology.view.hosts().iter().any(is_needed)
             })
     }
 
@@ -178,6 +198,6 @@ impl Controller {
         };
         is_learned
             && self.flow_of_host(&host.name).is_none()
-            && self.owners.intents.of_host(&host.name).next().is_none()
+            && self.intents.of_host(&host.name).next().is_none()
     }
 }

@@ -19,7 +19,7 @@ use crate::northbound::{
 use crate::rules;
 use crate::store::{Key, StoreWrite};
 
-use super::Controller;
+use super::{Context, Network, Owners, Programs};
 
 /// What waits for the store.
 #[derive(Debug, Default)]
@@ -33,59 +33,65 @@ pub(super) struct Loading {
     leaving: VecDeque<(RequestId, String)>,
 }
 
-impl Controller {
-    pub(super) fn load(&mut self, id: RequestId, manifest: Manifest) {
+impl Loading {
+    pub(super) fn load(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        id: RequestId,
+        manifest: Manifest,
+    ) {
         let is_waiting = |(_, other): &(RequestId, Manifest)| other.name == manifest.name;
-        if self.loading.loads.values().any(is_waiting) {
-            self.ctx.outbox.reply(id, Reply::Busy);
+        if self.loads.values().any(is_waiting) {
+            ctx.outbox.reply(id, Reply::Busy);
             return;
         }
-        if let Err(error) = self.owners.applications.check(&manifest) {
+        if let Err(error) = owners.applications.check(&manifest) {
             let reply = Reply::ApplicationRefused(error.to_string());
-            self.ctx.outbox.reply(id, reply);
+            ctx.outbox.reply(id, reply);
             return;
         }
-        let application = self.owners.applications.next_id();
-        self.ctx.outbox.store(StoreWrite {
+        let application = owners.applications.next_id();
+        ctx.outbox.store(StoreWrite {
             key: Key::Application(application),
             value: Some(to_bytes(&manifest)),
         });
-        self.loading.loads.insert(application, (id, manifest));
+        self.loads.insert(application, (id, manifest));
     }
 
-    pub(super) fn unload(&mut self, id: RequestId, name: String) {
-        let Some(application) = self.owners.applications.by_name(&name) else {
-            self.ctx.outbox.reply(id, Reply::UnknownApplication(name));
+    pub(super) fn unload(
+        &mut self,
+        ctx: &mut Context,
+        owners: &Owners,
+        id: RequestId,
+        name: String,
+    ) {
+        let Some(application) = owners.applications.by_name(&name) else {
+            ctx.outbox.reply(id, Reply::UnknownApplication(name));
             return;
         };
         if !Applications::is_later(application) {
-            self.unload_configured(id, name);
+            self.unload_configured(ctx, id, name);
             return;
         }
-        let waiting = self.loading.unloads.entry(application).or_default();
+        let waiting = self.unloads.entry(application).or_default();
         waiting.push(id);
-        self.ctx.outbox.store(StoreWrite {
+        ctx.outbox.store(StoreWrite {
             key: Key::Application(application),
             value: None,
         });
     }
 
     /// Has the store keep that an application of the configuration is not wanted.
-    fn unload_configured(&mut self, id: RequestId, name: String) {
-        if self.loading.leaving.len() >= MAX_WAITING {
-            self.ctx.outbox.reply(id, Reply::Busy);
+    fn unload_configured(&mut self, ctx: &mut Context, id: RequestId, name: String) {
+        if self.leaving.len() >= MAX_WAITING {
+            ctx.outbox.reply(id, Reply::Busy);
             return;
         }
-        self.loading.leaving.push_back((id, name));
-        let leaving = self.loading.leaving.iter().map(|(_, name)| name.clone());
-        let names = self
-            .loading
-            .unloaded
-            .iter()
-            .cloned()
-            .chain(leaving)
-            .collect();
-        self.ctx.outbox.store(StoreWrite {
+        self.leaving.push_back((id, name));
+        let leaving = self.leaving.iter().map(|(_, name)| name.clone());
+        let names = self.unloaded.iter().cloned().chain(leaving).collect();
+        ctx.outbox.store(StoreWrite {
             key: Key::Unloaded,
             value: Some(names_to_bytes(&names)),
         });
@@ -93,64 +99,83 @@ impl Controller {
 
     /// Unloads those applications of the configuration that the store has kept to be
     /// unloaded.
-    pub(super) fn unloading_kept(&mut self, record: &[u8]) {
+    pub(super) fn unloading_kept(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        record: &[u8],
+    ) {
         let names = names_from_bytes(record).unwrap_or_default();
         for name in &names {
-            let application = self.owners.applications.by_name(name);
+            let application = network.owners.applications.by_name(name);
             if let Some(application) = application.filter(|it| !Applications::is_later(*it)) {
-                self.drop_application(application);
+                self.drop_application(ctx, network, application);
             }
         }
-        self.loading.unloaded = names;
-        if let Some((id, _)) = self.loading.leaving.pop_front() {
-            self.ctx.outbox.reply(id, Reply::Unloaded);
+        self.unloaded = names;
+        if let Some((id, _)) = self.leaving.pop_front() {
+            ctx.outbox.reply(id, Reply::Unloaded);
         }
     }
 
-    pub(super) fn unloading_rejected(&mut self) {
-        if let Some((id, _)) = self.loading.leaving.pop_front() {
-            self.ctx.outbox.reply(id, Reply::NotStored);
+    pub(super) fn unloading_rejected(&mut self, ctx: &mut Context) {
+        if let Some((id, _)) = self.leaving.pop_front() {
+            ctx.outbox.reply(id, Reply::NotStored);
         }
     }
 
     /// Lets an application begin anew.
-    pub(super) fn reload(&mut self, id: RequestId, name: String) {
-        let application = self.owners.applications.by_name(&name);
+    pub(super) fn reload(
+        &self,
+        ctx: &mut Context,
+        network: &mut Network,
+        id: RequestId,
+        name: String,
+    ) {
+        let application = network.owners.applications.by_name(&name);
         let known = application.and_then(|application| {
-            let loaded = self.owners.applications.get(application)?;
+            let loaded = network.owners.applications.get(application)?;
             Some((application, loaded.manifest.kind))
         });
         let Some((application, kind)) = known else {
-            self.ctx.outbox.reply(id, Reply::UnknownApplication(name));
+            ctx.outbox.reply(id, Reply::UnknownApplication(name));
             return;
         };
-        self.owners.applications.absolve(application);
+        network.owners.applications.absolve(application);
         match kind {
             ApplicationKind::ReactiveForwarding => {
-                if let Some(forwarding) = &mut self.owners.forwarding {
+                if let Some(forwarding) = &mut network.owners.forwarding {
                     forwarding.begin_anew();
                 }
             }
-            ApplicationKind::Deterministic => self.want_known_hosts(),
-            ApplicationKind::ProactiveRoutes => self.proactive_routes_change(),
+            ApplicationKind::Deterministic => self.want_known_hosts(ctx, network),
+            ApplicationKind::ProactiveRoutes => {
+                network.owners.proactive_routes_change(&network.topology)
+            }
             ApplicationKind::External => {}
         }
-        self.ctx.outbox.reply(id, Reply::Reloaded);
+        ctx.outbox.reply(id, Reply::Reloaded);
     }
 
-    pub(super) fn application_summaries(&self) -> Vec<ApplicationSummary> {
-        let all = self.owners.applications.iter();
+    pub(super) fn application_summaries(
+        &self,
+        network: &Network,
+        programs: &Programs,
+    ) -> Vec<ApplicationSummary> {
+        let all = network.owners.applications.iter();
         let summary = |(id, loaded): (ApplicationId, &crate::applications::Loaded)| {
             let subject = EntryOwner::Application(id);
             ApplicationSummary {
                 id,
                 manifest: loaded.manifest.clone(),
-                intents: self.intents_of(&loaded.manifest.name),
+                intents: network.owners.intents_of(&loaded.manifest.name),
                 rules: match loaded.manifest.kind {
-                    ApplicationKind::ProactiveRoutes => self.count_route_rules(),
+                    ApplicationKind::ProactiveRoutes => programs.count_route_rules(network),
                     ApplicationKind::ReactiveForwarding
                     | ApplicationKind::Deterministic
-                    | ApplicationKind::External => self.tables.desired.of_subject(subject).count(),
+                    | ApplicationKind::External => {
+                        network.tables.desired.of_subject(subject).count()
+                    }
                 },
                 denied: loaded.denied,
             }
@@ -159,14 +184,20 @@ impl Controller {
     }
 
     /// Loads what the store has kept, whoever asked for it.
-    pub(super) fn application_kept(&mut self, application: ApplicationId, record: &[u8]) {
-        let waiting = self.loading.loads.remove(&application);
-        if self.owners.applications.get(application).is_some() {
+    pub(super) fn application_kept(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        application: ApplicationId,
+        record: &[u8],
+    ) {
+        let waiting = self.loads.remove(&application);
+        if network.owners.applications.get(application).is_some() {
             return;
         }
         let result = match from_bytes(record) {
             Some(manifest) => {
-                let checked = self.owners.applications.check(&manifest);
+                let checked = network.owners.applications.check(&manifest);
                 checked.map(|()| manifest).map_err(|it| it.to_string())
             }
             None => Err("its manifest cannot be read".to_owned()),
@@ -174,69 +205,82 @@ impl Controller {
         match result {
             Ok(manifest) => {
                 let name = manifest.name.clone();
-                self.owners.applications.insert(application, manifest);
-                self.follow_applications();
-                self.ctx.outbox.notify(Event::ApplicationLoaded { name });
+                network.owners.applications.insert(application, manifest);
+                self.follow_applications(ctx, network);
+                ctx.outbox.notify(Event::ApplicationLoaded { name });
                 if let Some((id, _)) = waiting {
-                    self.ctx.outbox.reply(id, Reply::Loaded(application));
+                    ctx.outbox.reply(id, Reply::Loaded(application));
                 }
             }
             Err(reason) => {
-                self.ctx.outbox.store(StoreWrite {
+                ctx.outbox.store(StoreWrite {
                     key: Key::Application(application),
                     value: None,
                 });
                 if let Some((id, _)) = waiting {
-                    self.ctx.outbox.reply(id, Reply::ApplicationRefused(reason));
+                    ctx.outbox.reply(id, Reply::ApplicationRefused(reason));
                 }
             }
         }
     }
 
     /// Unloads what the store has forgotten.
-    pub(super) fn application_struck(&mut self, application: ApplicationId) {
-        self.drop_application(application);
-        let waiting = self.loading.unloads.remove(&application);
+    pub(super) fn application_struck(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        application: ApplicationId,
+    ) {
+        self.drop_application(ctx, network, application);
+        let waiting = self.unloads.remove(&application);
         for id in waiting.into_iter().flatten() {
-            self.ctx.outbox.reply(id, Reply::Unloaded);
+            ctx.outbox.reply(id, Reply::Unloaded);
         }
     }
 
-    pub(super) fn application_rejected(&mut self, application: ApplicationId) {
-        let load = self.loading.loads.remove(&application);
-        let unloads = self.loading.unloads.remove(&application);
+    pub(super) fn application_rejected(&mut self, ctx: &mut Context, application: ApplicationId) {
+        let load = self.loads.remove(&application);
+        let unloads = self.unloads.remove(&application);
         let waiting = load.map(|(id, _)| id).into_iter();
         for id in waiting.chain(unloads.into_iter().flatten()) {
-            self.ctx.outbox.reply(id, Reply::NotStored);
+            ctx.outbox.reply(id, Reply::NotStored);
         }
     }
 
-    fn drop_application(&mut self, application: ApplicationId) {
-        let Some(manifest) = self.owners.applications.remove(application) else {
+    fn drop_application(
+        &self,
+        ctx: &mut Context,
+        network: &mut Network,
+        application: ApplicationId,
+    ) {
+        let Some(manifest) = network.owners.applications.remove(application) else {
             return;
         };
-        self.clear_rules(EntryOwner::Application(application));
-        self.end_intents_of(&manifest.name);
-        self.follow_applications();
-        self.ctx.outbox.notify(Event::ApplicationUnloaded {
+        network.clear_rules(ctx, EntryOwner::Application(application));
+        network.owners.end_intents_of(ctx, &manifest.name);
+        self.follow_applications(ctx, network);
+        ctx.outbox.notify(Event::ApplicationUnloaded {
             name: manifest.name,
         });
     }
 
     /// Lets the application decide about frames that no flow claims which is to.
-    pub(super) fn follow_applications(&mut self) {
-        match (self.owners.applications.decider(), &self.owners.forwarding) {
+    pub(super) fn follow_applications(&self, ctx: &mut Context, network: &mut Network) {
+        match (
+            network.owners.applications.decider(),
+            &network.owners.forwarding,
+        ) {
             (ApplicationKind::ReactiveForwarding, None) => {
-                self.owners.forwarding = Some(Forwarding::new(self.ctx.seed));
-                self.want_known_hosts();
-                self.follow_links();
+                network.owners.forwarding = Some(Forwarding::new(ctx.seed));
+                self.want_known_hosts(ctx, network);
+                network.owners.follow_links(ctx, &network.topology);
             }
             (ApplicationKind::Deterministic, Some(_)) => {
-                self.owners.forwarding = None;
-                for (_, slot) in self.ctx.sessions.ready() {
-                    forwarding::emit_forget(self.ctx.outbox.to(slot));
+                network.owners.forwarding = None;
+                for (_, slot) in ctx.sessions.ready() {
+                    forwarding::emit_forget(ctx.outbox.to(slot));
                 }
-                self.want_known_hosts();
+                self.want_known_hosts(ctx, network);
             }
             (
                 ApplicationKind::ReactiveForwarding
@@ -247,24 +291,24 @@ impl Controller {
             ) => {}
         }
         let kind = ApplicationKind::ProactiveRoutes;
-        let is_proactive = self.owners.applications.of_kind(kind).is_some();
-        if is_proactive != std::mem::replace(&mut self.owners.is_proactive, is_proactive) {
-            self.proactive_routes_change();
+        let is_proactive = network.owners.applications.of_kind(kind).is_some();
+        if is_proactive != std::mem::replace(&mut network.owners.is_proactive, is_proactive) {
+            network.owners.proactive_routes_change(&network.topology);
         }
-        self.mark_all_gatherings();
+        network.owners.mark_all_gatherings(ctx, &network.topology);
     }
 
     /// Has switches discard what known hosts send that nobody claims, unless it is
     /// forwarded.
-    fn want_known_hosts(&mut self) {
-        let hosts = self.topology.view.hosts().iter();
+    fn want_known_hosts(&self, ctx: &mut Context, network: &mut Network) {
+        let hosts = network.topology.view.hosts().iter();
         let attached = hosts.filter_map(|host| Some((host.mac, host.attachment?)));
         let attached: Vec<_> = attached.collect();
         for (mac, port) in attached {
             let subject = EntryOwner::KnownHost(mac);
-            match self.owners.forwarding {
-                None => self.set_rules(subject, vec![rules::known_host(mac, port)]),
-                Some(_) => self.clear_rules(subject),
+            match network.owners.forwarding {
+                None => network.set_rules(ctx, subject, vec![rules::known_host(mac, port)]),
+                Some(_) => network.clear_rules(ctx, subject),
             }
         }
     }

@@ -16,8 +16,8 @@ use crate::rules;
 use crate::session::Slot;
 use crate::transition::Stages;
 
-use super::Controller;
 use super::staged_updates::Part;
+use super::{Context, Network, Owners, Tables};
 
 /// How many restored flows are recorded at once, so that nothing waits long
 /// behind them.
@@ -28,10 +28,15 @@ const GUARDED_AT_ONCE: usize = 64;
 /// After how many entries that were looked at what remains waits for the next turn.
 const SETTLED_AT_ONCE: usize = 8_192;
 
-impl Controller {
+impl Network {
     /// Makes these the rules of a subject, in place of those it had: make before
     /// break, smallest difference.
-    pub(super) fn set_rules(&mut self, subject: EntryOwner, rules: Vec<PlacedRule>) {
+    pub(super) fn set_rules(
+        &mut self,
+        ctx: &mut Context,
+        subject: EntryOwner,
+        rules: Vec<PlacedRule>,
+    ) {
         let forms = rules.iter().map(|rule| (rule.datapath, rule.form()));
         let wanted: Content = forms
             .map(|(datapath, form)| ((datapath, form.place()), form))
@@ -39,77 +44,22 @@ impl Controller {
         self.tables.moves.take(subject);
         let present = self.tables.desired.content(subject);
         if !self.tables.desired.has_room(present.len(), wanted.len()) {
-            self.rules_settled(subject, Outcome::TooMany);
+            self.owners.rules_settled(ctx, subject, Outcome::TooMany);
             return;
         }
-        let stages = Stages::plan(&present, &wanted, None, &|port| self.far_end(port));
-        let part = Part::new(stages, None, self.unconfirmed(subject, &wanted));
-        self.begin_move(BTreeMap::from([(subject, part)]));
+        let stages = Stages::plan(&present, &wanted, None, &|port| self.topology.far_end(port));
+        let part = Part::new(stages, None, self.tables.unconfirmed(subject, &wanted));
+        self.tables
+            .begin_move(ctx, &mut self.owners, BTreeMap::from([(subject, part)]));
     }
 
     /// Takes all rules of a subject away.
-    pub(super) fn clear_rules(&mut self, subject: EntryOwner) {
-        self.set_rules(subject, Vec::new());
-    }
-
-    /// Gives a switch what every switch has, before anything else.
-    pub(super) fn want_services(&mut self, slot: Slot, datapath: DatapathId) {
-        let class = self.ctx.parameters.echo_class(datapath);
-        for service in rules::services(datapath, class) {
-            let spot = (datapath, service.place());
-            self.tables
-                .desired
-                .put(EntryOwner::Service, spot, service.form());
-            if let Some(rule) = self.tables.desired.get(datapath, spot.1) {
-                rule.emit_add(self.ctx.outbox.to(slot));
-            }
-        }
-    }
-
-    /// Wants nothing any more of a switch that will not come back.
-    pub(super) fn unwant_services(&mut self, datapath: DatapathId) {
-        let class = self.ctx.parameters.echo_class(datapath);
-        for service in rules::services(datapath, class) {
-            let spot = (datapath, service.place());
-            self.tables.desired.take(EntryOwner::Service, spot);
-        }
-        self.tables.desired.forget(datapath);
-    }
-
-    /// Brings what the switches should have up to date for a flow whose prepared
-    /// entries were sent.
-    pub(super) fn record(&mut self, id: FlowId) {
-        if !self.tables.unrecorded.remove(&id) {
-            return;
-        }
-        let Some(flow) = self.owners.flows.get(id) else {
-            return;
-        };
-        let subject = EntryOwner::Flow(id);
-        for (spot, form) in flow.content(&flow.way) {
-            self.tables.desired.record(subject, spot, form);
-        }
-    }
-
-    /// Does so for some of the flows that were restored.
-    pub(super) fn record_some(&mut self) {
-        for _ in 0..RECORDED_AT_ONCE {
-            let Some(flow) = self.tables.unrecorded.first().copied() else {
-                return;
-            };
-            self.record(flow);
-        }
-    }
-
-    /// Does so for all of them.
-    pub(super) fn record_all(&mut self) {
-        while let Some(flow) = self.tables.unrecorded.first().copied() {
-            self.record(flow);
-        }
+    pub(super) fn clear_rules(&mut self, ctx: &mut Context, subject: EntryOwner) {
+        self.set_rules(ctx, subject, Vec::new());
     }
 
     /// Makes the guards of some of the flows what they should be whose way is another one.
-    pub(super) fn guard_some(&mut self) {
+    pub(super) fn guard_some(&mut self, ctx: &mut Context) {
         for _ in 0..GUARDED_AT_ONCE {
             let Some(id) = self.owners.flows.take_altered() else {
                 return;
@@ -122,16 +72,72 @@ impl Controller {
                 .map(Flow::guards)
                 .unwrap_or_default();
             match self.tables.desired.is_owner(subject) {
-                true => self.set_content_at_once(subject, &wanted.into_iter().collect()),
+                true => self.set_content_at_once(ctx, subject, &wanted.into_iter().collect()),
                 false if wanted.is_empty() => {}
-                false => self.give(subject, wanted),
+                false => self.tables.give(ctx, &mut self.owners, subject, wanted),
             }
+        }
+    }
+}
+
+impl Tables {
+    /// Gives a switch what every switch has, before anything else.
+    pub(super) fn want_services(&mut self, ctx: &mut Context, slot: Slot, datapath: DatapathId) {
+        let class = ctx.parameters.echo_class(datapath);
+        for service in rules::services(datapath, class) {
+            let spot = (datapath, service.place());
+            self.desired.put(EntryOwner::Service, spot, service.form());
+            if let Some(rule) = self.desired.get(datapath, spot.1) {
+                rule.emit_add(ctx.outbox.to(slot));
+            }
+        }
+    }
+
+    /// Wants nothing any more of a switch that will not come back.
+    pub(super) fn unwant_services(&mut self, ctx: &Context, datapath: DatapathId) {
+        let class = ctx.parameters.echo_class(datapath);
+        for service in rules::services(datapath, class) {
+            let spot = (datapath, service.place());
+            self.desired.take(EntryOwner::Service, spot);
+        }
+        self.desired.forget(datapath);
+    }
+
+    /// Brings what the switches should have up to date for a flow whose prepared
+    /// entries were sent.
+    pub(super) fn record(&mut self, owners: &Owners, id: FlowId) {
+        if !self.unrecorded.remove(&id) {
+            return;
+        }
+        let Some(flow) = owners.flows.get(id) else {
+            return;
+        };
+        let subject = EntryOwner::Flow(id);
+        for (spot, form) in flow.content(&flow.way) {
+            self.desired.record(subject, spot, form);
+        }
+    }
+
+    /// Does so for some of the flows that were restored.
+    pub(super) fn record_some(&mut self, owners: &Owners) {
+        for _ in 0..RECORDED_AT_ONCE {
+            let Some(flow) = self.unrecorded.first().copied() else {
+                return;
+            };
+            self.record(owners, flow);
+        }
+    }
+
+    /// Does so for all of them.
+    pub(super) fn record_all(&mut self, owners: &Owners) {
+        while let Some(flow) = self.unrecorded.first().copied() {
+            self.record(owners, flow);
         }
     }
 
     /// Notes that all that a subject was sent has been confirmed.
     pub(super) fn confirm_entries(&mut self, subject: EntryOwner) {
-        let spots: Vec<RuleKey> = self.tables.desired.of_subject(subject).collect();
+        let spots: Vec<RuleKey> = self.desired.of_subject(subject).collect();
         for spot in spots {
             if self.is_synchronised(spot.0) {
                 self.confirm_entry(spot);
@@ -141,21 +147,21 @@ impl Controller {
 
     /// Returns whether a switch is connected and was given what it lacked.
     pub(super) fn is_synchronised(&self, datapath: DatapathId) -> bool {
-        self.tables.desired.is_synchronised(datapath)
+        self.desired.is_synchronised(datapath)
     }
 
     /// Returns what became of the entries of a subject, or `None` if switches
     /// have not confirmed them all yet.
     pub(super) fn outcome(&self, subject: EntryOwner) -> Option<Outcome> {
-        match self.tables.desired.progress(subject) {
+        match self.desired.progress(subject) {
             Progress::Confirmed => return Some(Outcome::Confirmed),
             Progress::Pending => return None,
             Progress::Unclear => {}
         }
         let mut is_pending = false;
         let (mut away, mut contested) = (None, None);
-        for (datapath, place) in self.tables.desired.of_subject(subject) {
-            let Some(rule) = self.tables.desired.get(datapath, place) else {
+        for (datapath, place) in self.desired.of_subject(subject) {
+            let Some(rule) = self.desired.get(datapath, place) else {
                 continue;
             };
             if rule.subject != subject {
@@ -164,7 +170,7 @@ impl Controller {
             } else if !self.is_synchronised(datapath) {
                 away = away.or(Some(Outcome::Away { datapath }));
             } else if rule.standing == Standing::Refused {
-                return self.tables.refusals.outcome((datapath, place));
+                return self.refusals.outcome((datapath, place));
             }
             is_pending |= rule.standing == Standing::Sent;
         }
@@ -177,15 +183,63 @@ impl Controller {
     }
 
     /// Tells the owner of entries what became of them, if that is settled.
-    pub(super) fn settle(&mut self, subject: EntryOwner) {
+    pub(super) fn settle(&self, ctx: &mut Context, owners: &mut Owners, subject: EntryOwner) {
         if let Some(outcome) = self.outcome(subject) {
-            self.rules_settled(subject, outcome);
+            owners.rules_settled(ctx, subject, outcome);
         }
     }
 
+    /// Takes in that a switch was given what it lacked: tells those who have
+    /// entries there, and goes on with what waited for it.
+    pub(super) fn synchronised(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        datapath: DatapathId,
+    ) {
+        self.desired.synchronise(datapath);
+        ctx.promises_changed();
+        let rules = self.desired.of_switch(datapath);
+        let spots: Vec<RuleKey> = rules.map(|(place, _)| (datapath, place)).collect();
+        spots.into_iter().for_each(|spot| self.confirm_entry(spot));
+        self.retry_all_refused(ctx, datapath);
+        self.settle_switch(ctx, owners, datapath);
+        self.resume_moves(ctx, owners, datapath);
+        // Flows that would pass it have waited.
+        owners.return_soon(ctx);
+    }
+
+    fn settle_switch(&mut self, ctx: &mut Context, owners: &mut Owners, datapath: DatapathId) {
+        let rules = self.desired.of_switch(datapath);
+        let subjects: BTreeSet<EntryOwner> = rules.map(|(_, rule)| rule.subject).collect();
+        self.unsettled.extend(subjects);
+        self.settle_some(ctx, owners);
+    }
+
+    /// Tells some of those who have entries on switches that were given what they
+    /// lacked what became of all of them. Where many switches come back at once, who
+    /// has entries on all of them is looked at a few times, not once a switch.
+    pub(super) fn settle_some(&mut self, ctx: &mut Context, owners: &mut Owners) {
+        let mut looked_at = 0;
+        while looked_at < SETTLED_AT_ONCE
+            && let Some(subject) = self.unsettled.pop_first()
+        {
+            looked_at += self.desired.of_subject(subject).count();
+            self.settle(ctx, owners, subject);
+            self.resume_subject(ctx, owners, subject);
+        }
+    }
+}
+
+impl Owners {
     /// Tells the owner of rules what became of them.
-    pub(super) fn rules_settled(&mut self, subject: EntryOwner, outcome: Outcome) {
-        self.ctx.modes_changed();
+    pub(super) fn rules_settled(
+        &mut self,
+        ctx: &mut Context,
+        subject: EntryOwner,
+        outcome: Outcome,
+    ) {
+        ctx.modes_changed();
         match subject {
             EntryOwner::Service
             | EntryOwner::KnownHost(_)
@@ -194,20 +248,18 @@ impl Controller {
             | EntryOwner::Modes
             | EntryOwner::Levels(_)
             | EntryOwner::Guard(_) => {}
-            EntryOwner::Flow(flow) => self.flow_settled(flow, outcome),
-            EntryOwner::Intent(intent) => self.intent_settled(intent, outcome),
+            EntryOwner::Flow(flow) => self.flow_settled(ctx, flow, outcome),
+            EntryOwner::Intent(intent) => self.intent_settled(ctx, intent, outcome),
             EntryOwner::Application(_) => {
-                let (subject, outcome) = (subject.to_string(), self.in_words(outcome));
-                self.ctx
-                    .outbox
-                    .notify(Event::RulesSettled { subject, outcome });
+                let (subject, outcome) = (subject.to_string(), ctx.in_words(outcome));
+                ctx.outbox.notify(Event::RulesSettled { subject, outcome });
             }
         }
     }
 
-    fn flow_settled(&mut self, id: FlowId, outcome: Outcome) {
-        self.ctx.promises_changed();
-        let Some(flow) = self.owners.flows.get_mut(id) else {
+    fn flow_settled(&mut self, ctx: &mut Context, id: FlowId, outcome: Outcome) {
+        ctx.promises_changed();
+        let Some(flow) = self.flows.get_mut(id) else {
             return;
         };
         match outcome {
@@ -217,49 +269,13 @@ impl Controller {
                 if is_news {
                     flow.installation = Installation::Confirmed;
                     let name = Some(flow.admission.requirement.name.clone());
-                    self.ctx.outbox.notify(Event::Installed { flow: id, name });
+                    ctx.outbox.notify(Event::Installed { flow: id, name });
                 }
             }
             Outcome::Refused { .. } | Outcome::Contested { .. } | Outcome::TooMany => {
                 flow.installation = Installation::Refused;
             }
             Outcome::Away { .. } => {}
-        }
-    }
-
-    /// Takes in that a switch was given what it lacked: tells those who have
-    /// entries there, and goes on with what waited for it.
-    pub(super) fn synchronised(&mut self, datapath: DatapathId) {
-        self.tables.desired.synchronise(datapath);
-        self.ctx.promises_changed();
-        let rules = self.tables.desired.of_switch(datapath);
-        let spots: Vec<RuleKey> = rules.map(|(place, _)| (datapath, place)).collect();
-        spots.into_iter().for_each(|spot| self.confirm_entry(spot));
-        self.retry_all_refused(datapath);
-        self.settle_switch(datapath);
-        self.resume_moves(datapath);
-        // Flows that would pass it have waited.
-        self.return_soon();
-    }
-
-    fn settle_switch(&mut self, datapath: DatapathId) {
-        let rules = self.tables.desired.of_switch(datapath);
-        let subjects: BTreeSet<EntryOwner> = rules.map(|(_, rule)| rule.subject).collect();
-        self.tables.unsettled.extend(subjects);
-        self.settle_some();
-    }
-
-    /// Tells some of those who have entries on switches that were given what they
-    /// lacked what became of all of them. Where many switches come back at once, who
-    /// has entries on all of them is looked at a few times, not once a switch.
-    pub(super) fn settle_some(&mut self) {
-        let mut looked_at = 0;
-        while looked_at < SETTLED_AT_ONCE
-            && let Some(subject) = self.tables.unsettled.pop_first()
-        {
-            looked_at += self.tables.desired.of_subject(subject).count();
-            self.settle(subject);
-            self.resume_subject(subject);
         }
     }
 }

@@ -12,47 +12,53 @@ use crate::northbound::{
     ApplicationId, ApplicationKind, Reply, RequestId, RuleOwner, RuleState, RuleSummary,
 };
 
-use super::Controller;
 use super::reconciliation::Task;
+use super::{Context, Network, Owners, Tables};
 
-impl Controller {
+impl Network {
     /// Lists the entries of a switch; asks it what it has if it is connected.
-    pub(super) fn list_rules(&mut self, id: RequestId, datapath: DatapathId) {
+    pub(super) fn list_rules(&mut self, ctx: &mut Context, id: RequestId, datapath: DatapathId) {
         if self.topology.view.switch(datapath).is_none() {
-            self.ctx.outbox.reply(id, Reply::UnknownSwitch(datapath));
+            ctx.outbox.reply(id, Reply::UnknownSwitch(datapath));
         } else if self.tables.reconciliation.switches.contains_key(&datapath) {
-            self.want_task(datapath, Task::Inspect(id));
+            self.tables
+                .want_task(ctx, &self.owners, datapath, Task::Inspect(id));
         } else {
-            self.show_rules(id, datapath, None);
+            self.tables
+                .show_rules(ctx, &self.owners, id, datapath, None);
         }
     }
+}
 
+impl Tables {
     /// Answers with the entries of a switch. `reported` is what it says that it
     /// has, if it says so.
     pub(super) fn show_rules(
         &mut self,
+        ctx: &mut Context,
+        owners: &Owners,
         id: RequestId,
         datapath: DatapathId,
         reported: Option<&[Reported]>,
     ) {
-        self.record_all();
+        self.record_all(owners);
         let there: Option<BTreeMap<RulePlace, &Reported>> = reported.map(|rows| {
             let places = rows
                 .iter()
                 .filter_map(|row| Some((row.form.as_ref()?.place(), row)));
             places.collect()
         });
-        let wanted = self.tables.desired.of_switch(datapath);
+        let wanted = self.desired.of_switch(datapath);
         let mut rules: Vec<RuleSummary> = wanted
             .map(|(place, rule)| {
                 let present = there.as_ref().map(|there| there.get(&place).copied());
                 let state = self.state(datapath, (place, rule), present);
-                let owner = self.owner(rule.subject);
+                let owner = owners.owner(rule.subject);
                 summary(&rule.form, rule.cookie, owner, state)
             })
             .collect();
         for (place, row) in there.into_iter().flatten() {
-            if self.tables.desired.get(datapath, place).is_some() {
+            if self.desired.get(datapath, place).is_some() {
                 continue;
             }
             let Some(form) = &row.form else {
@@ -62,10 +68,10 @@ impl Controller {
                 true => RuleState::Excess,
                 false => RuleState::Present,
             };
-            let owner = self.owner_of_unwanted(row.cookie);
+            let owner = owners.owner_of_unwanted(row.cookie);
             rules.push(summary(form, row.cookie, owner, state));
         }
-        self.ctx.outbox.reply(id, Reply::Rules(rules));
+        ctx.outbox.reply(id, Reply::Rules(rules));
     }
 
     /// Returns whether a switch has an entry; `present` is what it says to have
@@ -76,7 +82,7 @@ impl Controller {
         (place, rule): (RulePlace, &Rule),
         present: Option<Option<&Reported>>,
     ) -> RuleState {
-        if let Some(error) = self.tables.refusals.error((datapath, place)) {
+        if let Some(error) = self.refusals.error((datapath, place)) {
             return RuleState::Refused {
                 error: format!("{error:?}"),
             };
@@ -97,25 +103,22 @@ impl Controller {
             },
         }
     }
+}
 
+impl Owners {
     /// Returns whose an entry is that nobody wants: what `reactive-forwarding` has
     /// learned goes by itself, and is in no desired state.
     fn owner_of_unwanted(&self, cookie: Cookie) -> RuleOwner {
-        let is_learned = self.owners.forwarding.is_some() && forwarding::is_learned(cookie);
+        let is_learned = self.forwarding.is_some() && forwarding::is_learned(cookie);
         let kind = ApplicationKind::ReactiveForwarding;
-        match self
-            .owners
-            .applications
-            .of_kind(kind)
-            .filter(|_| is_learned)
-        {
+        match self.applications.of_kind(kind).filter(|_| is_learned) {
             Some(id) => self.owner_of_application(id),
             None => RuleOwner::Foreign,
         }
     }
 
     pub(super) fn owner_of_application(&self, id: ApplicationId) -> RuleOwner {
-        let loaded = self.owners.applications.get(id);
+        let loaded = self.applications.get(id);
         let name = loaded.map(|loaded| loaded.manifest.name.clone());
         let name = name.unwrap_or_default();
         RuleOwner::Application { id, name }
@@ -128,13 +131,13 @@ impl Controller {
             | EntryOwner::Gathering(_)
             | EntryOwner::Modes => RuleOwner::Controller,
             EntryOwner::Flow(id) | EntryOwner::Levels(id) | EntryOwner::Guard(id) => {
-                let flow = self.owners.flows.get(id);
+                let flow = self.flows.get(id);
                 let name = flow.map(|flow| flow.admission.requirement.name.clone());
                 let name = name.unwrap_or_default();
                 RuleOwner::Flow { id, name }
             }
             EntryOwner::Intent(id) => {
-                let held = self.owners.intents.get(id);
+                let held = self.intents.get(id);
                 let name = held.map(|held| held.intent.name.clone());
                 let name = name.unwrap_or_default();
                 RuleOwner::Intent { id, name }

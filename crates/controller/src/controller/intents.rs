@@ -15,7 +15,7 @@ use crate::northbound::{
 use crate::routes::Flood;
 use crate::store::{Key, StoreWrite};
 
-use super::Controller;
+use super::{Context, Network, Owners, Topology};
 
 /// What is programmed beside flows, and what was asked of it.
 #[derive(Debug)]
@@ -76,24 +76,27 @@ impl IntentDesk {
     }
 }
 
-impl Controller {
-    pub(super) fn add_intents(&mut self, (id, by): (RequestId, &Asker), intents: Vec<Intent>) {
-        if self.programs.intent_desk.proposals.len() + intents.len() > MAX_WAITING {
-            self.ctx.outbox.reply(id, Reply::Busy);
+impl Programs {
+    pub(super) fn add_intents(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        (id, by): (RequestId, &Asker),
+        intents: Vec<Intent>,
+    ) {
+        if self.intent_desk.proposals.len() + intents.len() > MAX_WAITING {
+            ctx.outbox.reply(id, Reply::Busy);
             return;
         }
-        let batch = self.programs.intent_desk.next;
-        self.programs.intent_desk.next += 1;
+        let batch = self.intent_desk.next;
+        self.intent_desk.next += 1;
         let mut decisions = Vec::with_capacity(intents.len());
         let mut unsettled = 0;
         for (place, intent) in intents.into_iter().enumerate() {
             let name = intent.name.clone();
-            match self.propose_intent(by, intent) {
+            match self.propose_intent(ctx, network, by, intent) {
                 Ok(proposed) => {
-                    self.programs
-                        .intent_desk
-                        .proposals
-                        .insert(proposed, (batch, place));
+                    self.intent_desk.proposals.insert(proposed, (batch, place));
                     decisions.push(None);
                     unsettled += 1;
                 }
@@ -102,7 +105,7 @@ impl Controller {
         }
         if unsettled == 0 {
             let decisions = decisions.into_iter().flatten().collect();
-            self.ctx.outbox.reply(id, Reply::IntentDecisions(decisions));
+            ctx.outbox.reply(id, Reply::IntentDecisions(decisions));
             return;
         }
         let waiting = Waiting {
@@ -110,174 +113,192 @@ impl Controller {
             decisions,
             unsettled,
         };
-        self.programs.intent_desk.batches.insert(batch, waiting);
+        self.intent_desk.batches.insert(batch, waiting);
     }
 
     /// Checks an intent and asks the store to keep it.
-    fn propose_intent(&mut self, by: &Asker, intent: Intent) -> Result<IntentId, IntentRefusal> {
-        self.check_intent(&intent)?;
-        if let Some((datapath, holder)) = self.conflict_of_new(by, &intent.kind) {
+    fn propose_intent(
+        &self,
+        ctx: &mut Context,
+        network: &mut Network,
+        by: &Asker,
+        intent: Intent,
+    ) -> Result<IntentId, IntentRefusal> {
+        network.owners.check_intent(&network.topology, &intent)?;
+        if let Some((datapath, holder)) = self.conflict_of_new(ctx, network, by, &intent.kind) {
             return Err(IntentRefusal::Conflict {
-                owner: self.name_of_subject(holder),
+                owner: network.owners.name_of_subject(holder),
                 datapath: datapath.0,
             });
         }
-        let id = self.owners.intents.next_id();
-        self.ctx.outbox.store(StoreWrite {
+        let id = network.owners.intents.next_id();
+        ctx.outbox.store(StoreWrite {
             key: Key::Intent(id.0),
             value: Some(record::to_bytes(by, &intent)),
         });
-        self.owners.intents.insert(id, new(by.clone(), intent));
+        network.owners.intents.insert(id, new(by.clone(), intent));
         Ok(id)
     }
 
-    fn check_intent(&self, intent: &Intent) -> Result<(), IntentRefusal> {
-        sense::check(intent).map_err(IntentRefusal::Senseless)?;
-        if self.owners.intents.by_name(&intent.name).is_some() {
-            let name = intent.name.clone();
-            return Err(IntentRefusal::NameTaken { name });
-        }
-        let limit = MAX_INTENTS;
-        if self.owners.intents.len() >= limit {
-            return Err(IntentRefusal::TooMany { limit });
-        }
-        let limit = MAX_EVERYWHERE;
-        if is_everywhere(&intent.kind) && self.owners.intents.count_everywhere() >= limit {
-            return Err(IntentRefusal::TooMany { limit });
-        }
-        let mut hosts = compile::hosts(&intent.kind).into_iter();
-        match hosts.find(|host| self.topology.view.host(host).is_none()) {
-            None => Ok(()),
-            Some(host) => Err(IntentRefusal::UnknownHost {
-                name: host.to_owned(),
-            }),
-        }
-    }
-
-    pub(super) fn remove_intent(&mut self, id: RequestId, by: &Asker, name: String) {
-        let found = self.owners.intents.by_name(&name).filter(|intent| {
-            let held = self.owners.intents.get(*intent);
+    pub(super) fn remove_intent(
+        &mut self,
+        ctx: &mut Context,
+        owners: &Owners,
+        id: RequestId,
+        by: &Asker,
+        name: String,
+    ) {
+        let found = owners.intents.by_name(&name).filter(|intent| {
+            let held = owners.intents.get(*intent);
             held.is_some_and(|held| {
                 held.standing == Standing::Accepted && (*by == Asker::Operator || held.owner == *by)
             })
         });
         let Some(intent) = found else {
-            self.ctx.outbox.reply(id, Reply::UnknownIntent(name));
+            ctx.outbox.reply(id, Reply::UnknownIntent(name));
             return;
         };
-        if self.programs.intent_desk.removals() >= MAX_WAITING {
-            self.ctx.outbox.reply(id, Reply::Busy);
+        if self.intent_desk.removals() >= MAX_WAITING {
+            ctx.outbox.reply(id, Reply::Busy);
             return;
         }
-        self.programs
-            .intent_desk
+        self.intent_desk
             .removals
             .entry(intent)
             .or_default()
             .push(id);
-        self.ctx.outbox.store(StoreWrite {
+        ctx.outbox.store(StoreWrite {
             key: Key::Intent(intent.0),
             value: None,
         });
     }
 
-    pub(super) fn intent_summaries(&self) -> Vec<IntentSummary> {
+    pub(super) fn intent_summaries(&self, ctx: &Context, network: &Network) -> Vec<IntentSummary> {
         let summary = |(id, held): (IntentId, &Held)| {
-            let course = self.owners.intents.course(Item::Intent(id));
+            let course = network.owners.intents.course(Item::Intent(id));
             let trees = course.map_or(&[][..], |course| &course.trees);
             IntentSummary {
                 id,
                 intent: held.intent.clone(),
                 owner: held.owner.clone(),
                 state: held.state.clone(),
-                routes: trees.iter().map(|tree| self.route(tree)).collect(),
-                rules: self
+                routes: trees.iter().map(|tree| ctx.route(tree)).collect(),
+                rules: network
                     .tables
                     .desired
                     .of_subject(EntryOwner::Intent(id))
                     .count(),
             }
         };
-        self.owners.intents.accepted().map(summary).collect()
+        network.owners.intents.accepted().map(summary).collect()
     }
 
     /// Puts an intent in force, whichever instance has accepted it.
-    pub(super) fn intent_kept(&mut self, id: IntentId, bytes: &[u8]) {
-        let is_proposed = self
+    pub(super) fn intent_kept(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        id: IntentId,
+        bytes: &[u8],
+    ) {
+        let is_proposed = network
             .owners
             .intents
             .get(id)
             .is_some_and(|held| held.standing == Standing::Proposed);
         if !is_proposed {
             let Ok((owner, intent)) = record::from_bytes(bytes) else {
-                self.ctx
-                    .outbox
-                    .notify(Event::IntentUnreadable { intent: id });
+                ctx.outbox.notify(Event::IntentUnreadable { intent: id });
                 return;
             };
-            match self.owners.intents.get(id) {
+            match network.owners.intents.get(id) {
                 Some(held) if held.owner == owner && held.intent == intent => return,
-                Some(_) => self.let_intent_go(id),
+                Some(_) => self.let_intent_go(ctx, network, id),
                 None => {}
             }
-            self.owners.intents.insert(id, new(owner, intent));
+            network.owners.intents.insert(id, new(owner, intent));
         }
-        let Some(held) = self.owners.intents.get_mut(id) else {
+        let Some(held) = network.owners.intents.get_mut(id) else {
             return;
         };
         held.standing = Standing::Accepted;
         let (name, kind) = (held.intent.name.clone(), held.intent.kind.clone());
-        self.owners.intents.mark(Item::Intent(id));
-        self.mark_gatherings(&kind);
+        network.owners.intents.mark(Item::Intent(id));
+        network
+            .owners
+            .mark_gatherings(ctx, &network.topology, &kind);
         let decision = IntentDecision::Accepted { id, name };
-        if let Some((request, decisions)) = self.programs.intent_desk.settle(id, decision) {
-            self.ctx
-                .outbox
-                .reply(request, Reply::IntentDecisions(decisions));
+        if let Some((request, decisions)) = self.intent_desk.settle(id, decision) {
+            ctx.outbox.reply(request, Reply::IntentDecisions(decisions));
         }
     }
 
     /// Ends an intent that the store holds no longer.
-    pub(super) fn intent_struck(&mut self, id: IntentId) {
-        self.let_intent_go(id);
-        let requests = self.programs.intent_desk.removals.remove(&id);
+    pub(super) fn intent_struck(&mut self, ctx: &mut Context, network: &mut Network, id: IntentId) {
+        self.let_intent_go(ctx, network, id);
+        let requests = self.intent_desk.removals.remove(&id);
         for request in requests.into_iter().flatten() {
-            self.ctx.outbox.reply(request, Reply::IntentRemoved(id));
+            ctx.outbox.reply(request, Reply::IntentRemoved(id));
         }
     }
 
-    pub(super) fn intent_rejected(&mut self, id: IntentId) {
-        let requests = self.programs.intent_desk.removals.remove(&id);
+    pub(super) fn intent_rejected(&mut self, ctx: &mut Context, owners: &mut Owners, id: IntentId) {
+        let requests = self.intent_desk.removals.remove(&id);
         for request in requests.into_iter().flatten() {
-            self.ctx.outbox.reply(request, Reply::NotStored);
+            ctx.outbox.reply(request, Reply::NotStored);
         }
         let is_proposed = |held: &Held| held.standing == Standing::Proposed;
-        if !self.owners.intents.get(id).is_some_and(is_proposed) {
+        if !owners.intents.get(id).is_some_and(is_proposed) {
             return;
         }
-        let Some(held) = self.owners.intents.remove(id) else {
+        let Some(held) = owners.intents.remove(id) else {
             return;
         };
         let decision = IntentDecision::Refused {
             name: held.intent.name,
             reason: IntentRefusal::NotStored,
         };
-        if let Some((request, decisions)) = self.programs.intent_desk.settle(id, decision) {
-            self.ctx
-                .outbox
-                .reply(request, Reply::IntentDecisions(decisions));
+        if let Some((request, decisions)) = self.intent_desk.settle(id, decision) {
+            ctx.outbox.reply(request, Reply::IntentDecisions(decisions));
         }
     }
 
     /// Takes away the rules of an intent, and what its hosts sent to each other by.
-    fn let_intent_go(&mut self, id: IntentId) {
-        let Some(held) = self.owners.intents.remove(id) else {
+    fn let_intent_go(&self, ctx: &mut Context, network: &mut Network, id: IntentId) {
+        let Some(held) = network.owners.intents.remove(id) else {
             return;
         };
-        self.clear_rules(EntryOwner::Intent(id));
-        self.mark_gatherings(&held.intent.kind);
+        network.clear_rules(ctx, EntryOwner::Intent(id));
+        network
+            .owners
+            .mark_gatherings(ctx, &network.topology, &held.intent.kind);
         // Intents of others may have given way to it.
-        self.try_waiting_intents();
+        network.owners.try_waiting_intents(ctx);
+    }
+}
+
+impl Owners {
+    fn check_intent(&self, topology: &Topology, intent: &Intent) -> Result<(), IntentRefusal> {
+        sense::check(intent).map_err(IntentRefusal::Senseless)?;
+        if self.intents.by_name(&intent.name).is_some() {
+            let name = intent.name.clone();
+            return Err(IntentRefusal::NameTaken { name });
+        }
+        let limit = MAX_INTENTS;
+        if self.intents.len() >= limit {
+            return Err(IntentRefusal::TooMany { limit });
+        }
+        let limit = MAX_EVERYWHERE;
+        if is_everywhere(&intent.kind) && self.intents.count_everywhere() >= limit {
+            return Err(IntentRefusal::TooMany { limit });
+        }
+        let mut hosts = compile::hosts(&intent.kind).into_iter();
+        match hosts.find(|host| topology.view.host(host).is_none()) {
+            None => Ok(()),
+            Some(host) => Err(IntentRefusal::UnknownHost {
+                name: host.to_owned(),
+            }),
+        }
     }
 
     /// Returns how many intents an application has.
@@ -286,10 +307,10 @@ impl Controller {
     }
 
     /// Ends all intents of an application that is not loaded any more.
-    pub(super) fn end_intents_of(&mut self, application: &str) {
+    pub(super) fn end_intents_of(&self, ctx: &mut Context, application: &str) {
         let ended: Vec<IntentId> = self.all_intents_of(application).collect();
         for id in ended {
-            self.ctx.outbox.store(StoreWrite {
+            ctx.outbox.store(StoreWrite {
                 key: Key::Intent(id.0),
                 value: None,
             });
@@ -297,7 +318,7 @@ impl Controller {
     }
 
     fn all_intents_of(&self, application: &str) -> impl Iterator<Item = IntentId> {
-        let all = self.owners.intents.accepted();
+        let all = self.intents.accepted();
         let of = all.filter(move |(_, held)| match &held.owner {
             Asker::Application(name) => name == application,
             Asker::Operator => false,
@@ -306,20 +327,25 @@ impl Controller {
     }
 
     /// Marks what the hosts of an intent send to all.
-    pub(super) fn mark_gatherings(&mut self, kind: &IntentKind) {
+    pub(super) fn mark_gatherings(
+        &mut self,
+        ctx: &Context,
+        topology: &Topology,
+        kind: &IntentKind,
+    ) {
         if let IntentKind::HostToHost { one, other } = kind {
             for name in [one, other] {
-                if let Some(host) = self.topology.view.host(name) {
-                    self.owners.intents.mark_later(Item::Gathering(host.mac));
+                if let Some(host) = topology.view.host(name) {
+                    self.intents.mark_later(Item::Gathering(host.mac));
                 }
             }
-            self.try_waiting_intents();
+            self.try_waiting_intents(ctx);
         }
     }
 
     /// Takes in what became of the rules of an intent.
-    pub(super) fn intent_settled(&mut self, id: IntentId, outcome: Outcome) {
-        let Some(held) = self.owners.intents.get(id) else {
+    pub(super) fn intent_settled(&mut self, ctx: &mut Context, id: IntentId, outcome: Outcome) {
+        let Some(held) = self.intents.get(id) else {
             return;
         };
         if matches!(held.state, IntentState::Waiting { .. }) {
@@ -343,12 +369,12 @@ impl Controller {
                 reason: "there would be more rules than can be kept".to_owned(),
             },
         };
-        self.set_intent_state(id, state);
+        self.set_intent_state(ctx, id, state);
     }
 
     /// Notes how far an intent is, and tells if that is new.
-    pub(super) fn set_intent_state(&mut self, id: IntentId, state: IntentState) {
-        let Some(held) = self.owners.intents.get_mut(id) else {
+    pub(super) fn set_intent_state(&mut self, ctx: &mut Context, id: IntentId, state: IntentState) {
+        let Some(held) = self.intents.get_mut(id) else {
             return;
         };
         if held.state == state {
@@ -356,7 +382,7 @@ impl Controller {
         }
         held.state = state.clone();
         let name = held.intent.name.clone();
-        self.ctx.outbox.notify(Event::IntentChanged {
+        ctx.outbox.notify(Event::IntentChanged {
             intent: id,
             name,
             state,
@@ -372,16 +398,16 @@ impl Controller {
             | EntryOwner::Modes => "the controller".to_owned(),
             EntryOwner::Route(_) => "proactive-routes".to_owned(),
             EntryOwner::Flow(flow) | EntryOwner::Levels(flow) | EntryOwner::Guard(flow) => {
-                match self.owners.flows.get(flow) {
+                match self.flows.get(flow) {
                     Some(flow) => format!("flow {}", flow.admission.requirement.name),
                     None => format!("flow {}", flow.0),
                 }
             }
-            EntryOwner::Intent(id) => match self.owners.intents.get(id) {
+            EntryOwner::Intent(id) => match self.intents.get(id) {
                 Some(held) => format!("intent {} of {}", held.intent.name, owner(&held.owner)),
                 None => format!("intent {}", id.0),
             },
-            EntryOwner::Application(id) => match self.owners.applications.get(id) {
+            EntryOwner::Application(id) => match self.applications.get(id) {
                 Some(loaded) => format!("application {}", loaded.manifest.name),
                 None => format!("application {}", id.0),
             },

@@ -23,8 +23,8 @@ use crate::northbound::{FlowId, Reply, RequestId};
 use crate::record::Admission;
 use crate::store::{Key, StoreWrite};
 
-use super::Controller;
 use super::memory::Memory;
+use super::{Context, ModeDesk, Network, Owners, Promises};
 
 /// How long until it is looked again where a stage may have no pause.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -87,22 +87,21 @@ impl Leaving {
     }
 }
 
-impl Controller {
+impl Promises {
     /// Has the store keep what is reserved for a flow that is about to be withdrawn, or
     /// that goes elsewhere, until it is given back.
-    pub(super) fn keep_leaving(&mut self, id: FlowId) {
-        let Some(flow) = self.owners.flows.get(id) else {
+    pub(super) fn keep_leaving(&self, ctx: &mut Context, owners: &mut Owners, id: FlowId) {
+        let Some(flow) = owners.flows.get(id) else {
             return;
         };
-        let is_known = self.owners.leaving.numbers.contains_key(&id);
-        if is_known || flow.reservation.is_none() || self.promises.reservations.slowdown().is_none()
-        {
+        let is_known = owners.leaving.numbers.contains_key(&id);
+        if is_known || flow.reservation.is_none() || self.reservations.slowdown().is_none() {
             return;
         }
-        let number = self.owners.leaving.next_number;
-        self.owners.leaving.next_number = number.wrapping_add(1);
-        self.owners.leaving.numbers.insert(id, number);
-        self.ctx.outbox.store(StoreWrite {
+        let number = owners.leaving.next_number;
+        owners.leaving.next_number = number.wrapping_add(1);
+        owners.leaving.numbers.insert(id, number);
+        ctx.outbox.store(StoreWrite {
             key: Key::Leaving(number),
             value: Some(flow.admission.to_bytes()),
         });
@@ -110,23 +109,29 @@ impl Controller {
 
     /// Gives back what is reserved for a flow that was withdrawn: at once where budgets
     /// are fixed, as it has stopped before, otherwise when nothing of it plays a role.
-    pub(super) fn leave(&mut self, flow: &Flow) {
-        let number = self.owners.leaving.numbers.remove(&flow.id);
+    pub(super) fn leave(&mut self, ctx: &Context, owners: &mut Owners, flow: &Flow) {
+        let number = owners.leaving.numbers.remove(&flow.id);
         let Some(reservation) = flow.reservation else {
             return;
         };
-        if self.promises.reservations.slowdown().is_none() {
-            return self.promises.reservations.release(reservation);
+        if self.reservations.slowdown().is_none() {
+            return self.reservations.release(reservation);
         }
-        self.owners.leaving.wait(reservation, number, self.ctx.now);
+        owners.leaving.wait(reservation, number, ctx.now);
     }
 
     /// Takes note of a flow that was gone when the controller began: what it has sent may
     /// be under way.
-    pub(super) fn leaving_kept(&mut self, number: u32, record: &[u8]) {
+    pub(super) fn leaving_kept(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        number: u32,
+        record: &[u8],
+    ) {
         let next = number.wrapping_add(1);
-        self.owners.leaving.next_number = self.owners.leaving.next_number.max(next);
-        if self.ctx.memory == Memory::Complete {
+        owners.leaving.next_number = owners.leaving.next_number.max(next);
+        if ctx.memory == Memory::Complete {
             return;
         }
         let reserved = Admission::from_bytes(record).ok().and_then(|admission| {
@@ -137,50 +142,75 @@ impl Controller {
                 ways,
                 ..
             } = &admission;
-            self.promises
-                .reservations
-                .reserve(requirement, *source, ways)
-                .ok()
+            self.reservations.reserve(requirement, *source, ways).ok()
         });
         match reserved {
-            Some(reserved) => self
-                .owners
-                .leaving
-                .wait(reserved.id, Some(number), self.ctx.now),
-            None => self.forget_leaving(number),
+            Some(reserved) => owners.leaving.wait(reserved.id, Some(number), ctx.now),
+            None => owners.forget_leaving(ctx, number),
         }
     }
 
+    /// Gives back what is reserved for withdrawn flows of which nothing plays a role.
+    pub(super) fn release_some(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        modes: &ModeDesk,
+    ) {
+        if network.owners.leaving.due.is_none_or(|due| due > ctx.now) {
+            return;
+        }
+        let closing = &network.owners.leaving.closing;
+        let since = closing.since.unwrap_or(ctx.now);
+        let quiet = self.reservations.quiet_after(&closing.reservations);
+        let due = quiet.map_or(ctx.now + LOOK_AGAIN, |quiet| since + quiet.round_up());
+        if due > ctx.now {
+            network.owners.leaving.due = Some(due);
+            return;
+        }
+        let next = std::mem::take(&mut network.owners.leaving.next);
+        network.owners.leaving.due = (!next.reservations.is_empty()).then_some(ctx.now);
+        let closed = std::mem::replace(&mut network.owners.leaving.closing, next);
+        for reservation in &closed.reservations {
+            self.reservations.release(*reservation);
+        }
+        for number in closed.numbers {
+            network.owners.forget_leaving(ctx, number);
+        }
+        for id in std::mem::take(&mut network.owners.leaving.waiting) {
+            self.decide_anew(ctx, network, modes, id);
+        }
+        network.owners.answer_rooms(ctx, &closed.reservations);
+        self.follow_budgets(ctx, &mut network.owners);
+    }
+}
+
+impl Owners {
     /// Keeps what a flow has on the way that it leaves, until it takes the new one.
     pub(super) fn is_moving(&mut self, flow: &Flow) {
-        let number = self.owners.leaving.numbers.remove(&flow.id);
+        let number = self.leaving.numbers.remove(&flow.id);
         if let Some(reservation) = flow.reservation {
-            let left = self
-                .owners
-                .leaving
-                .moving
-                .insert(flow.id, (reservation, number));
+            let left = self.leaving.moving.insert(flow.id, (reservation, number));
             debug_assert!(left.is_none(), "one way is left at a time");
         }
     }
 
     /// Returns whether a flow is about to leave a way on which something is reserved.
     pub(super) fn is_leaving_a_way(&self, flow: FlowId) -> bool {
-        self.owners.leaving.moving.contains_key(&flow)
-            || self.owners.leaving.numbers.contains_key(&flow)
+        self.leaving.moving.contains_key(&flow) || self.leaving.numbers.contains_key(&flow)
     }
 
     /// Has what a flow had on the way that it takes no longer be given back in time.
-    pub(super) fn has_moved(&mut self, flow: FlowId) {
-        if let Some((reservation, number)) = self.owners.leaving.moving.remove(&flow) {
-            self.owners.leaving.wait(reservation, number, self.ctx.now);
+    pub(super) fn has_moved(&mut self, ctx: &Context, flow: FlowId) {
+        if let Some((reservation, number)) = self.leaving.moving.remove(&flow) {
+            self.leaving.wait(reservation, number, ctx.now);
         }
     }
 
     /// Answers a request for room when this is given back.
     pub(super) fn wait_for(&mut self, request: RequestId, flow: &Flow) {
         if let Some(reservation) = flow.reservation {
-            self.owners.leaving.rooms.push(Room {
+            self.leaving.rooms.push(Room {
                 request,
                 flow: flow.id,
                 name: flow.admission.requirement.name.clone(),
@@ -190,30 +220,30 @@ impl Controller {
     }
 
     /// Answers who waits for a flow to go another way that does not.
-    pub(super) fn moves_nowhere(&mut self, flow: FlowId) {
-        let rooms = std::mem::take(&mut self.owners.leaving.rooms);
+    pub(super) fn moves_nowhere(&mut self, ctx: &mut Context, flow: FlowId) {
+        let rooms = std::mem::take(&mut self.leaving.rooms);
         let is_in_vain = |room: &Room| room.flow == flow;
         let (in_vain, others): (Vec<Room>, Vec<Room>) = rooms.into_iter().partition(is_in_vain);
-        self.owners.leaving.rooms = others;
+        self.leaving.rooms = others;
         for room in in_vain {
-            self.ctx.outbox.reply(room.request, Reply::RoomMade(None));
+            ctx.outbox.reply(room.request, Reply::RoomMade(None));
         }
     }
 
     /// Answers who waits for what has been given back.
-    fn answer_rooms(&mut self, given_back: &[ReservationId]) {
-        let rooms = std::mem::take(&mut self.owners.leaving.rooms);
+    fn answer_rooms(&mut self, ctx: &mut Context, given_back: &[ReservationId]) {
+        let rooms = std::mem::take(&mut self.leaving.rooms);
         let is_there = |room: &Room| given_back.contains(&room.reservation);
         let (made, others): (Vec<Room>, Vec<Room>) = rooms.into_iter().partition(is_there);
-        self.owners.leaving.rooms = others;
+        self.leaving.rooms = others;
         for room in made {
             let moved = Reply::RoomMade(Some(room.name));
-            self.ctx.outbox.reply(room.request, moved);
+            ctx.outbox.reply(room.request, moved);
         }
     }
 
-    fn forget_leaving(&mut self, number: u32) {
-        self.ctx.outbox.store(StoreWrite {
+    fn forget_leaving(&self, ctx: &mut Context, number: u32) {
+        ctx.outbox.store(StoreWrite {
             key: Key::Leaving(number),
             value: None,
         });
@@ -221,52 +251,20 @@ impl Controller {
 
     /// Has a flow whose host has moved be decided on again when something is given back.
     pub(super) fn wait_for_room(&mut self, id: FlowId) {
-        if self.owners.leaving.due.is_some() {
-            self.owners.leaving.waiting.push(id);
+        if self.leaving.due.is_some() {
+            self.leaving.waiting.push(id);
         }
     }
 
     /// Has a flow wait for nothing any more.
     pub(super) fn wait_no_more(&mut self, id: FlowId) {
-        self.owners.leaving.waiting.retain(|waiting| *waiting != id);
+        self.leaving.waiting.retain(|waiting| *waiting != id);
     }
 
     /// Takes note that a flow stays after all.
-    pub(super) fn stays(&mut self, id: FlowId) {
-        if let Some(number) = self.owners.leaving.numbers.remove(&id) {
-            self.forget_leaving(number);
+    pub(super) fn stays(&mut self, ctx: &mut Context, id: FlowId) {
+        if let Some(number) = self.leaving.numbers.remove(&id) {
+            self.forget_leaving(ctx, number);
         }
-    }
-
-    /// Gives back what is reserved for withdrawn flows of which nothing plays a role.
-    pub(super) fn release_some(&mut self) {
-        if self.owners.leaving.due.is_none_or(|due| due > self.ctx.now) {
-            return;
-        }
-        let closing = &self.owners.leaving.closing;
-        let since = closing.since.unwrap_or(self.ctx.now);
-        let quiet = self
-            .promises
-            .reservations
-            .quiet_after(&closing.reservations);
-        let due = quiet.map_or(self.ctx.now + LOOK_AGAIN, |quiet| since + quiet.round_up());
-        if due > self.ctx.now {
-            self.owners.leaving.due = Some(due);
-            return;
-        }
-        let next = std::mem::take(&mut self.owners.leaving.next);
-        self.owners.leaving.due = (!next.reservations.is_empty()).then_some(self.ctx.now);
-        let closed = std::mem::replace(&mut self.owners.leaving.closing, next);
-        for reservation in &closed.reservations {
-            self.promises.reservations.release(*reservation);
-        }
-        for number in closed.numbers {
-            self.forget_leaving(number);
-        }
-        for id in std::mem::take(&mut self.owners.leaving.waiting) {
-            self.decide_anew(id);
-        }
-        self.answer_rooms(&closed.reservations);
-        self.follow_budgets();
     }
 }

@@ -9,64 +9,69 @@ use crate::audit::Scope;
 use crate::desired::{EntryOwner, Form, Outcome};
 use crate::flows::Flow;
 use crate::northbound::{
-    Accepted, Alternative, Asker, Cover, FlowId, FlowSummary, Permission, PromisedFlow, Promises,
-    Protection, Reply, RequestId, Route, Statistics, SwitchStatistics, Topology,
+    self, Accepted, Alternative, Asker, Cover, FlowId, FlowSummary, Permission, PromisedFlow,
+    Protection, Reply, RequestId, Route, Statistics, SwitchStatistics,
 };
 use crate::path::Tree;
 use crate::session::Slot;
 use crate::telemetry::MAX_ENTRIES;
 use crate::view::{Carrier, Control};
 
-use super::Controller;
 use super::requests::is_admitted;
+use super::{Context, Network, Owners, Promises, Southbound, Tables, Topology};
 
-impl Controller {
+impl Promises {
     /// Lists the flows with numbers above `after`, at most so many.
-    pub(super) fn list_flows(&self, after: FlowId, most: usize) -> Reply {
-        let flows = self.owners.flows.after(after);
+    pub(super) fn list_flows(
+        &self,
+        ctx: &Context,
+        network: &Network,
+        after: FlowId,
+        most: usize,
+    ) -> Reply {
+        let flows = network.owners.flows.after(after);
         let admitted = flows.filter(|flow| is_admitted(flow));
-        Reply::Flows(admitted.take(most).map(|flow| self.summary(flow)).collect())
+        Reply::Flows(
+            admitted
+                .take(most)
+                .map(|flow| self.summary(ctx, network, flow))
+                .collect(),
+        )
     }
 
-    pub(super) fn show_flow(&mut self, id: RequestId, name: String) {
-        let known = self
+    pub(super) fn show_flow(
+        &self,
+        ctx: &mut Context,
+        network: &Network,
+        id: RequestId,
+        name: String,
+    ) {
+        let known = network
             .owners
             .flows
             .by_name(&name)
-            .and_then(|id| self.owners.flows.get(id));
+            .and_then(|id| network.owners.flows.get(id));
         let reply = match known.filter(|flow| is_admitted(flow)) {
-            Some(flow) => Reply::Flows(vec![self.summary(flow)]),
+            Some(flow) => Reply::Flows(vec![self.summary(ctx, network, flow)]),
             None => Reply::UnknownFlow(name),
         };
-        self.ctx.outbox.reply(id, reply);
+        ctx.outbox.reply(id, reply);
     }
 
-    /// Shows the network, without its hosts to whom was not granted to see them.
-    pub(super) fn show_view(&mut self, id: RequestId, by: &Asker) {
-        let mut view = Box::new(self.topology.view.clone());
-        if !self
-            .owners
-            .applications
-            .is_granted(by, Permission::SeeHosts)
-        {
-            view.hide_hosts();
-        }
-        self.ctx.outbox.reply(id, Reply::View(view));
-    }
-
-    pub(super) fn summary(&self, flow: &Flow) -> FlowSummary {
+    pub(super) fn summary(&self, ctx: &Context, network: &Network, flow: &Flow) -> FlowSummary {
         FlowSummary {
             requirement: flow.admission.requirement.clone(),
-            accepted: self.accepted(flow),
+            accepted: self.accepted(ctx, flow),
             travels: flow.travels(),
-            promise: self.promise_now(flow),
-            installed: self.outcome(EntryOwner::Flow(flow.id)) == Some(Outcome::Confirmed),
-            disputes: self.disputes(&flow.admission.requirement),
+            promise: self.promise_now(ctx, network, flow),
+            installed: network.tables.outcome(EntryOwner::Flow(flow.id))
+                == Some(Outcome::Confirmed),
+            disputes: network.topology.disputes(ctx, &flow.admission.requirement),
         }
     }
 
-    pub(super) fn promises(&self) -> Promises {
-        let admitted = self.owners.flows.iter().filter(|flow| is_admitted(flow));
+    pub(super) fn promises(&self, owners: &Owners) -> northbound::Promises {
+        let admitted = owners.flows.iter().filter(|flow| is_admitted(flow));
         let flows = admitted.filter_map(|flow| {
             let (reservation, guarantee) = (flow.reservation?, flow.admission.guarantee?);
             Some(PromisedFlow {
@@ -74,33 +79,33 @@ impl Controller {
                 name: flow.admission.requirement.name.clone(),
                 reservation,
                 guarantee,
-                at_levels: self.promises.reservations.guarantees(
+                at_levels: self.reservations.guarantees(
                     reservation,
                     &flow.admission.requirement,
                     guarantee,
                 ),
             })
         });
-        let (ledger, places, failures) = self.promises.reservations.copy();
-        Promises {
+        let (ledger, places, failures) = self.reservations.copy();
+        northbound::Promises {
             ledger,
-            levels: self.promises.reservations.copy_levels(),
+            levels: self.reservations.copy_levels(),
             places,
             failures,
             flows: flows.collect(),
         }
     }
 
-    pub(super) fn accepted(&self, flow: &Flow) -> Accepted {
+    pub(super) fn accepted(&self, ctx: &Context, flow: &Flow) -> Accepted {
         let admission = &flow.admission;
         let ways = &admission.ways;
         let (route, alternatives) = ways.routes.get_or_init(|| {
             let alternatives = ways.alternatives.iter();
             let routes = alternatives.map(|(without, tree)| Alternative {
                 without: *without,
-                route: self.route(tree),
+                route: ctx.route(tree),
             });
-            (Arc::new(self.route(&ways.base)), Arc::new(routes.collect()))
+            (Arc::new(ctx.route(&ways.base)), Arc::new(routes.collect()))
         });
         Accepted {
             id: flow.id,
@@ -108,19 +113,54 @@ impl Controller {
             guarantee: admission.guarantee,
             route: Arc::clone(route),
             alternatives: Arc::clone(alternatives),
-            cover: self.cover(flow),
+            cover: self.cover(ctx, flow),
         }
     }
 
     /// Returns which failures the promised interruption of a flow covers.
-    fn cover(&self, flow: &Flow) -> Option<Cover> {
+    fn cover(&self, ctx: &Context, flow: &Flow) -> Option<Cover> {
         flow.admission.guarantee?;
         match flow.admission.requirement.protection {
             Protection::None => None,
-            Protection::Restore { interruption, .. } => Some(self.ctx.timers.cover(interruption)),
+            Protection::Restore { interruption, .. } => Some(ctx.timers.cover(interruption)),
         }
     }
+}
 
+impl Owners {
+    /// Shows the network, without its hosts to whom was not granted to see them.
+    pub(super) fn show_view(
+        &self,
+        ctx: &mut Context,
+        topology: &Topology,
+        id: RequestId,
+        by: &Asker,
+    ) {
+        let mut view = Box::new(topology.view.clone());
+        if !self.applications.is_granted(by, Permission::SeeHosts) {
+            view.hide_hosts();
+        }
+        ctx.outbox.reply(id, Reply::View(view));
+    }
+
+    pub(super) fn topology_summary(&self, topology: &Topology) -> northbound::Topology {
+        let switches = topology.view.switches().iter();
+        let links = topology.view.links().iter();
+        let hosts = topology.view.hosts().iter();
+        northbound::Topology {
+            switches: switches
+                .filter(|switch| switch.control == Control::Connected)
+                .count(),
+            links: links
+                .filter(|link| link.carrier == Carrier::Up && !topology.view.is_out_of_sight(link))
+                .count(),
+            hosts: hosts.filter(|host| host.attachment.is_some()).count(),
+            flows: self.flows.iter().filter(|flow| is_admitted(flow)).count(),
+        }
+    }
+}
+
+impl Context {
     pub(super) fn route(&self, tree: &Tree) -> Route {
         let switches = tree.branches.iter();
         Route {
@@ -130,73 +170,54 @@ impl Controller {
             links: tree.links().collect(),
         }
     }
+}
 
-    pub(super) fn topology_summary(&self) -> Topology {
-        let switches = self.topology.view.switches().iter();
-        let links = self.topology.view.links().iter();
-        let hosts = self.topology.view.hosts().iter();
-        Topology {
-            switches: switches
-                .filter(|switch| switch.control == Control::Connected)
-                .count(),
-            links: links
-                .filter(|link| {
-                    link.carrier == Carrier::Up && !self.topology.view.is_out_of_sight(link)
-                })
-                .count(),
-            hosts: hosts.filter(|host| host.attachment.is_some()).count(),
-            flows: self
-                .owners
-                .flows
-                .iter()
-                .filter(|flow| is_admitted(flow))
-                .count(),
-        }
-    }
-
+impl Southbound {
     /// Returns what was counted, and asks switches what they have counted since.
-    pub(super) fn statistics(&mut self) -> Statistics {
-        let mut all = self.southbound.punts;
+    pub(super) fn statistics(&self, ctx: &mut Context, tables: &mut Tables) -> Statistics {
+        let mut all = self.punts;
         let mut switches = Vec::new();
-        for (_, session) in self.ctx.sessions.iter() {
+        for (_, session) in ctx.sessions.iter() {
             all.add(&session.punts);
             let telemetry = &session.telemetry;
             switches.extend(session.datapath().map(|datapath| SwitchStatistics {
                 datapath,
                 frames: session.punts.counts().collect(),
-                wanted_entries: self.tables.desired.count(datapath),
+                wanted_entries: tables.desired.count(datapath),
                 ports: telemetry.ports.said.clone(),
                 tables: telemetry.tables.said.clone(),
                 flows: telemetry.flows.said.clone(),
             }));
         }
         switches.sort_by_key(|switch| switch.datapath);
-        self.ask_for_counts();
+        tables.ask_for_counts(ctx);
         Statistics {
-            counters: self.ctx.counters,
+            counters: ctx.counters,
             frames: all.counts().collect(),
             switches,
         }
     }
+}
 
+impl Tables {
     /// Asks switches what they have counted. Those of version 1.0 are not asked: their
     /// translator knows no such question.
-    fn ask_for_counts(&mut self) {
-        let wide: Vec<_> = self.ctx.sessions.ready().collect();
+    fn ask_for_counts(&mut self, ctx: &mut Context) {
+        let wide: Vec<_> = ctx.sessions.ready().collect();
         for (datapath, slot) in wide {
-            let entries = self.tables.desired.count(datapath);
-            let is_narrow = self.ctx.sessions.narrow().contains(&slot);
-            let session = self.ctx.sessions.get_mut(slot).filter(|_| !is_narrow);
+            let entries = self.desired.count(datapath);
+            let is_narrow = ctx.sessions.narrow().contains(&slot);
+            let session = ctx.sessions.get_mut(slot).filter(|_| !is_narrow);
             let Some(session) = session else {
                 continue;
             };
             let telemetry = &mut session.telemetry;
-            if !telemetry.is_due(self.ctx.now) {
+            if !telemetry.is_due(ctx.now) {
                 continue;
             }
-            let out = self.ctx.outbox.to(slot);
+            let out = ctx.outbox.to(slot);
             let mut ask = |question| {
-                let transaction = self.tables.confirmations.transaction();
+                let transaction = self.confirmations.transaction();
                 MultipartRequest::new(question).emit(transaction, out);
                 transaction
             };
@@ -212,13 +233,14 @@ impl Controller {
 
     /// Takes a part of what a switch has counted. Returns whether it was asked for that.
     pub(super) fn counts_reported(
-        &mut self,
+        &self,
+        ctx: &mut Context,
         slot: Slot,
         datapath: DatapathId,
         transaction: TransactionId,
         reply: &MultipartReply<'_>,
     ) -> bool {
-        let desired = &self.tables.desired;
+        let desired = &self.desired;
         let flow_of = |entry: &FlowStatistics<'_>| {
             let place = Form::read(entry).ok()?.place();
             match desired.get(datapath, place)?.subject {
@@ -226,7 +248,7 @@ impl Controller {
                 _ => None,
             }
         };
-        let session = self.ctx.sessions.get_mut(slot);
+        let session = ctx.sessions.get_mut(slot);
         session.is_some_and(|it| it.telemetry.take(transaction, reply, flow_of))
     }
 }

@@ -7,19 +7,14 @@ use crate::desired::Outcome;
 use crate::northbound::FlowId;
 use crate::place::{self, LinkEnds, PortId};
 
-use super::Controller;
+use super::{Context, Owners, Topology};
 
-impl Controller {
+impl Context {
     pub(super) fn name_of_switch(&self, datapath: DatapathId) -> String {
-        match self.ctx.parameters.of(datapath).name.as_str() {
+        match self.parameters.of(datapath).name.as_str() {
             "" => format!("{:x}", datapath.0),
             name => name.to_owned(),
         }
-    }
-
-    pub(super) fn name_of_flow(&self, flow: FlowId) -> Option<String> {
-        let flow = self.owners.flows.get(flow)?;
-        Some(flow.admission.requirement.name.clone())
     }
 
     /// Returns a port with the name of its switch.
@@ -53,18 +48,27 @@ impl Controller {
         let [one, other] = link.both().map(|end| self.name_of_switch(end.datapath));
         format!("link {one}-{other}")
     }
+}
 
-    pub(super) fn name_of_place(&self, place: Place) -> String {
+impl Owners {
+    pub(super) fn name_of_flow(&self, flow: FlowId) -> Option<String> {
+        let flow = self.flows.get(flow)?;
+        Some(flow.admission.requirement.name.clone())
+    }
+}
+
+impl Topology {
+    pub(super) fn name_of_place(&self, ctx: &Context, place: Place) -> String {
         let port = match place {
-            Place::Switch(datapath) => return format!("switch {}", self.name_of_switch(datapath)),
+            Place::Switch(datapath) => return format!("switch {}", ctx.name_of_switch(datapath)),
             Place::Port(port) => port,
         };
-        let link = self.topology.view.port(port).and_then(|port| port.link);
+        let link = self.view.port(port).and_then(|port| port.link);
         if let Some(link) = link {
-            return self.name_of_link(self.topology.view.links()[link.index()].ends);
+            return ctx.name_of_link(self.view.links()[link.index()].ends);
         }
-        let switch = self.name_of_switch(port.datapath);
-        let mut hosts = self.topology.view.hosts().iter();
+        let switch = ctx.name_of_switch(port.datapath);
+        let mut hosts = self.view.hosts().iter();
         match hosts.find(|host| host.attachment == Some(port)) {
             Some(host) => format!("link {switch}-{}", host.name),
             None => format!("port {} of {switch}", port.port),

@@ -13,90 +13,193 @@ use crate::routes::{Flood, Openings, common, to_all, to_host};
 use crate::transition::{Change, Stage, Stages};
 use crate::view::{Carrier, Control};
 
-use super::Controller;
 use super::staged_updates::Part;
 use super::upkeep::Slice;
+use super::{Context, Network, Owners, Programs, Topology};
 
-impl Controller {
+impl Owners {
     /// Takes in that proactive routes are wanted, or are not any more.
-    pub(super) fn proactive_routes_change(&mut self) {
-        let kept: Vec<MacAddress> = self.owners.intents.routes().collect();
-        let known = self.topology.view.hosts().iter().map(|host| host.mac);
+    pub(super) fn proactive_routes_change(&mut self, topology: &Topology) {
+        let kept: Vec<MacAddress> = self.intents.routes().collect();
+        let known = topology.view.hosts().iter().map(|host| host.mac);
         for host in known.chain(kept) {
-            self.owners.intents.mark(Item::Route(host));
+            self.intents.mark(Item::Route(host));
         }
-        self.owners.intents.mark(Item::Flood);
+        self.intents.mark(Item::Flood);
     }
 
     /// Returns who has the rules of routes.
     pub(super) fn owner_of_routes(&self) -> RuleOwner {
         let kind = ApplicationKind::ProactiveRoutes;
-        match self.owners.applications.of_kind(kind) {
+        match self.applications.of_kind(kind) {
             Some(id) => self.owner_of_application(id),
             None => RuleOwner::Controller,
         }
     }
 
-    /// Returns how many rules there are for routes.
-    pub(super) fn count_route_rules(&self) -> usize {
-        let hosts = self.owners.intents.routes().map(Some);
-        let subjects = hosts.chain([None]).map(EntryOwner::Route);
-        subjects
-            .map(|subject| self.tables.desired.of_subject(subject).count())
-            .sum()
-    }
-
     /// Takes in that a host was found, has moved or is gone.
-    pub(super) fn mark_route(&mut self, name: &str) {
-        if self.owners.is_proactive
-            && let Some(host) = self.topology.view.host(name)
+    pub(super) fn mark_route(&mut self, topology: &Topology, name: &str) {
+        if self.is_proactive
+            && let Some(host) = topology.view.host(name)
         {
-            self.owners.intents.mark(Item::Route(host.mac));
+            self.intents.mark(Item::Route(host.mac));
         }
     }
 
+    /// Returns whether a route is whole, leads from all switches from which it can
+    /// and costs no more than the best one.
+    fn is_route_kept(&self, topology: &Topology, item: Item, best: &Course) -> bool {
+        let Some(present) = self.intents.course(item) else {
+            return false;
+        };
+        let switches = |course: &Course| {
+            let branches = course.trees.iter().flat_map(|tree| &tree.branches);
+            branches
+                .map(|branch| branch.datapath)
+                .collect::<BTreeSet<_>>()
+        };
+        let root = |course: &Course| course.trees[0].branches[0].entrance();
+        present.links().all(|link| topology.view.is_up(link))
+            && root(present) == root(best)
+            && switches(present) == switches(best)
+            && present.cost <= best.cost
+    }
+}
+
+impl Programs {
+    /// Returns how many rules there are for routes.
+    pub(super) fn count_route_rules(&self, network: &Network) -> usize {
+        let hosts = network.owners.intents.routes().map(Some);
+        let subjects = hosts.chain([None]).map(EntryOwner::Route);
+        subjects
+            .map(|subject| network.tables.desired.of_subject(subject).count())
+            .sum()
+    }
+
     /// Leads frames from everywhere to a host.
-    pub(super) fn keep_route(&mut self, mac: MacAddress, slice: &mut Slice) {
+    pub(super) fn keep_route(
+        &self,
+        ctx: &mut Context,
+        network: &mut Network,
+        mac: MacAddress,
+        slice: &mut Slice,
+    ) {
         let (item, subject) = (Item::Route(mac), EntryOwner::Route(Some(mac)));
-        let wanted = self.owners.is_proactive;
-        let host = self.topology.view.host_by_mac(mac).filter(|_| wanted);
+        let wanted = network.owners.is_proactive;
+        let host = network.topology.view.host_by_mac(mac).filter(|_| wanted);
         let spanned = host
             .and_then(|host| host.attachment)
-            .and_then(|at| slice.atlas.span(&self.topology.view, at));
+            .and_then(|at| slice.atlas.span(&network.topology.view, at));
         let is_known = host.is_some();
         let Some((tree, cost)) = spanned else {
-            self.set_content_at_once(subject, &Content::new());
+            network.set_content_at_once(ctx, subject, &Content::new());
             match is_known {
-                true => self.owners.intents.set_course(item, None),
-                false => self.owners.intents.forget_item(item),
+                true => network.owners.intents.set_course(item, None),
+                false => network.owners.intents.forget_item(item),
             }
             return;
         };
-        let is_whole = tree.branches.len() == self.count_connected();
+        let is_whole = tree.branches.len() == network.topology.count_connected();
         let course = Course {
             trees: vec![tree],
             cost,
         };
-        if self.is_route_kept(item, &course) {
-            self.owners.intents.settle_in(item);
+        if network
+            .owners
+            .is_route_kept(&network.topology, item, &course)
+        {
+            network.owners.intents.settle_in(item);
         } else {
-            self.place_route(mac, course, &mut slice.moves);
+            network.place_route(ctx, mac, course, &mut slice.moves);
         }
         match is_whole {
-            true => self.owners.intents.mark_finished(item),
-            false => self.owners.intents.mark_unfinished(item),
+            true => network.owners.intents.mark_finished(item),
+            false => network.owners.intents.mark_unfinished(item),
         }
     }
 
+    /// Leads what goes to all along one tree.
+    pub(super) fn keep_flood(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        slice: &mut Slice,
+    ) {
+        let subject = EntryOwner::Route(None);
+        if !network.owners.is_proactive {
+            self.flood = Flood::new();
+            network.set_content_at_once(ctx, subject, &Content::new());
+            network.owners.intents.forget_item(Item::Flood);
+            return;
+        }
+        // Ports come and go without anybody else asking.
+        network.owners.intents.mark_unfinished(Item::Flood);
+        let flood = self.find_flood(&network.topology, slice);
+        if flood == self.flood {
+            return;
+        }
+        let wanted = content(&to_all(&flood));
+        let shared = content(&to_all(&common(&self.flood, &flood)));
+        network.tables.moves.take(subject);
+        let stages = narrowed(&network.tables.desired.content(subject), &shared, &wanted);
+        let relies_on = network.tables.unconfirmed(subject, &wanted);
+        let part = Part::new(stages, None, relies_on);
+        slice.moves.insert(subject, part);
+        self.flood = flood;
+    }
+
+    /// Returns by which ports connected switches send what goes to all: where hosts
+    /// may be, and along the tree from the lowest switch of each part.
+    fn find_flood(&self, topology: &Topology, slice: &Slice) -> Flood {
+        let connected = topology.view.switches().iter();
+        let connected = connected.filter(|switch| switch.control == Control::Connected);
+        let mut flood: Flood = connected
+            .map(|switch| {
+                let up = switch
+                    .ports
+                    .iter()
+                    .filter(|port| port.carrier == Carrier::Up);
+                let ports = up.map(|port| PortId::new(switch.datapath, port.number));
+                let access = ports.filter(|port| topology.view.is_edge(*port));
+                let openings = Openings {
+                    trunks: BTreeSet::new(),
+                    access: access.map(|port| port.port).collect(),
+                };
+                (switch.datapath, openings)
+            })
+            .collect();
+        let mut left: BTreeSet<DatapathId> = flood.keys().copied().collect();
+        while let Some(root) = left.pop_first() {
+            let source = PortId::new(root, wire::openflow::PortNumber(0));
+            let Some((tree, _)) = slice.atlas.span(&topology.view, source) else {
+                continue;
+            };
+            for branch in &tree.branches {
+                left.remove(&branch.datapath);
+            }
+            for end in tree.links().flat_map(crate::place::LinkEnds::both) {
+                if let Some(openings) = flood.get_mut(&end.datapath) {
+                    openings.trunks.insert(end.port);
+                }
+            }
+        }
+        flood
+    }
+}
+
+impl Topology {
     fn count_connected(&self) -> usize {
-        let switches = self.topology.view.switches().iter();
+        let switches = self.view.switches().iter();
         switches
             .filter(|switch| switch.control == Control::Connected)
             .count()
     }
+}
 
+impl Network {
     fn place_route(
         &mut self,
+        ctx: &mut Context,
         mac: MacAddress,
         course: Course,
         moves: &mut BTreeMap<EntryOwner, Part>,
@@ -112,95 +215,13 @@ impl Controller {
             let depths = depths.collect();
             self.tables.moves.take(subject);
             let stages = outwards(&self.tables.desired.content(subject), &content, &depths);
-            let relies_on = self.unconfirmed(subject, &content);
+            let relies_on = self.tables.unconfirmed(subject, &content);
             let part = Part::new(stages, None, relies_on);
             moves.insert(subject, part);
         } else {
-            self.set_content_at_once(subject, &content);
+            self.set_content_at_once(ctx, subject, &content);
         }
         self.owners.intents.set_course(item, Some(course));
-    }
-
-    /// Returns whether a route is whole, leads from all switches from which it can
-    /// and costs no more than the best one.
-    fn is_route_kept(&self, item: Item, best: &Course) -> bool {
-        let Some(present) = self.owners.intents.course(item) else {
-            return false;
-        };
-        let switches = |course: &Course| {
-            let branches = course.trees.iter().flat_map(|tree| &tree.branches);
-            branches
-                .map(|branch| branch.datapath)
-                .collect::<BTreeSet<_>>()
-        };
-        let root = |course: &Course| course.trees[0].branches[0].entrance();
-        present.links().all(|link| self.topology.view.is_up(link))
-            && root(present) == root(best)
-            && switches(present) == switches(best)
-            && present.cost <= best.cost
-    }
-
-    /// Leads what goes to all along one tree.
-    pub(super) fn keep_flood(&mut self, slice: &mut Slice) {
-        let subject = EntryOwner::Route(None);
-        if !self.owners.is_proactive {
-            self.programs.flood = Flood::new();
-            self.set_content_at_once(subject, &Content::new());
-            self.owners.intents.forget_item(Item::Flood);
-            return;
-        }
-        // Ports come and go without anybody else asking.
-        self.owners.intents.mark_unfinished(Item::Flood);
-        let flood = self.find_flood(slice);
-        if flood == self.programs.flood {
-            return;
-        }
-        let wanted = content(&to_all(&flood));
-        let shared = content(&to_all(&common(&self.programs.flood, &flood)));
-        self.tables.moves.take(subject);
-        let stages = narrowed(&self.tables.desired.content(subject), &shared, &wanted);
-        let relies_on = self.unconfirmed(subject, &wanted);
-        let part = Part::new(stages, None, relies_on);
-        slice.moves.insert(subject, part);
-        self.programs.flood = flood;
-    }
-
-    /// Returns by which ports connected switches send what goes to all: where hosts
-    /// may be, and along the tree from the lowest switch of each part.
-    fn find_flood(&self, slice: &Slice) -> Flood {
-        let connected = self.topology.view.switches().iter();
-        let connected = connected.filter(|switch| switch.control == Control::Connected);
-        let mut flood: Flood = connected
-            .map(|switch| {
-                let up = switch
-                    .ports
-                    .iter()
-                    .filter(|port| port.carrier == Carrier::Up);
-                let ports = up.map(|port| PortId::new(switch.datapath, port.number));
-                let access = ports.filter(|port| self.topology.view.is_edge(*port));
-                let openings = Openings {
-                    trunks: BTreeSet::new(),
-                    access: access.map(|port| port.port).collect(),
-                };
-                (switch.datapath, openings)
-            })
-            .collect();
-        let mut left: BTreeSet<DatapathId> = flood.keys().copied().collect();
-        while let Some(root) = left.pop_first() {
-            let source = PortId::new(root, wire::openflow::PortNumber(0));
-            let Some((tree, _)) = slice.atlas.span(&self.topology.view, source) else {
-                continue;
-            };
-            for branch in &tree.branches {
-                left.remove(&branch.datapath);
-            }
-            for end in tree.links().flat_map(crate::place::LinkEnds::both) {
-                if let Some(openings) = flood.get_mut(&end.datapath) {
-                    openings.trunks.insert(end.port);
-                }
-            }
-        }
-        flood
     }
 }
 

@@ -23,9 +23,9 @@ use crate::place::PortId;
 use crate::view::Carrier;
 use crate::ways::KnownWays;
 
-use super::Controller;
 use super::memory::Memory;
 use super::requests::{Desk, is_admitted};
+use super::{Context, Network, Owners, Tables, Topology};
 
 /// How many flows are judged at once.
 const JUDGED_AT_ONCE: usize = 64;
@@ -94,89 +94,91 @@ impl Promises {
     }
 }
 
-impl Controller {
+impl Promises {
     /// Notes that somebody has the address of a host elsewhere than that is.
-    pub(super) fn contest(&mut self, host: &str, at: PortId) {
-        if self.topology.contests.note(self.ctx.now, host, at) {
-            self.ctx.promises_changed();
+    pub(super) fn contest(
+        &mut self,
+        ctx: &mut Context,
+        topology: &mut Topology,
+        host: &str,
+        at: PortId,
+    ) {
+        if topology.contests.note(ctx.now, host, at) {
+            ctx.promises_changed();
         }
-        self.promises.judging.undisputed = Some(self.ctx.now + CONTEST_LASTS);
+        self.judging.undisputed = Some(ctx.now + CONTEST_LASTS);
     }
 
     /// Judges a slice of the flows, if something has changed, and tells of those whose
     /// promise stands otherwise than before. Nobody waits for that whose request is being
     /// decided.
-    pub(super) fn judge_some(&mut self) {
-        if self.promises.desk.is_deciding() {
+    pub(super) fn judge_some(&mut self, ctx: &mut Context, network: &mut Network) {
+        if self.desk.is_deciding() {
             return;
         }
-        let settled = self
-            .promises
-            .judging
-            .undisputed
-            .take_if(|over| *over <= self.ctx.now);
-        self.ctx.are_promises_stale |= settled.is_some();
-        if self.promises.judging.after.is_none() {
-            if !self.ctx.are_promises_stale || self.ctx.now < self.promises.judging.next {
+        let settled = self.judging.undisputed.take_if(|over| *over <= ctx.now);
+        ctx.are_promises_stale |= settled.is_some();
+        if self.judging.after.is_none() {
+            if !ctx.are_promises_stale || ctx.now < self.judging.next {
                 return;
             }
-            self.ctx.are_promises_stale = false;
-            self.promises.judging.after = Some(FlowId(0));
+            ctx.are_promises_stale = false;
+            self.judging.after = Some(FlowId(0));
         }
-        let after = self.promises.judging.after.unwrap_or(FlowId(0));
-        let broken = self.too_much_broken();
+        let after = self.judging.after.unwrap_or(FlowId(0));
+        let broken = self.too_much_broken(network);
         let mut last = None;
-        let slice = self.owners.flows.after(after).take(JUDGED_AT_ONCE);
+        let slice = network.owners.flows.after(after).take(JUDGED_AT_ONCE);
         let mut count = 0;
         let mut changed = Vec::new();
         for flow in slice {
             (count, last) = (count + 1, Some(flow.id));
-            let promise = self.promise_of(flow, broken);
+            let promise = self.promise_of(ctx, network, flow, broken);
             if is_admitted(flow) && is_to_tell(flow, &promise) {
                 changed.push((flow.id, promise));
             }
         }
-        self.promises.judging.after = last.filter(|_| count == JUDGED_AT_ONCE);
-        if self.promises.judging.after.is_none() {
-            let flows = u64::try_from(self.owners.flows.len()).unwrap_or(u64::MAX);
+        self.judging.after = last.filter(|_| count == JUDGED_AT_ONCE);
+        if self.judging.after.is_none() {
+            let flows = u64::try_from(network.owners.flows.len()).unwrap_or(u64::MAX);
             let rest = REST_A_FLOW * flows;
-            self.promises.judging.next = self.ctx.now + rest.max(SHORTEST_REST);
+            self.judging.next = ctx.now + rest.max(SHORTEST_REST);
         }
         for (id, promise) in changed {
-            self.tell_promise(id, promise);
+            self.tell_promise(ctx, &mut network.owners, id, promise);
         }
     }
 
     /// Has all flows know their guarantees, if budgets have been chosen anew since that was
     /// done last.
-    pub(super) fn follow_budgets(&mut self) {
-        let choices = self.promises.reservations.choices();
-        if self.promises.judging.choices == choices || self.ctx.memory == Memory::Incomplete {
+    pub(super) fn follow_budgets(&mut self, ctx: &mut Context, owners: &mut Owners) {
+        let choices = self.reservations.choices();
+        if self.judging.choices == choices || ctx.memory == Memory::Incomplete {
             return;
         }
-        self.promises.judging.choices = choices;
+        self.judging.choices = choices;
         let mut moved = 0;
-        for flow in self.owners.flows.iter_mut() {
+        for flow in owners.flows.iter_mut() {
             let guarantee = flow
                 .reservation
-                .and_then(|reservation| self.promises.reservations.guarantee_now(reservation));
+                .and_then(|reservation| self.reservations.guarantee_now(reservation));
             if guarantee.is_some() && flow.admission.guarantee != guarantee {
                 flow.admission.guarantee = guarantee;
                 moved += usize::from(is_admitted(flow));
             }
         }
-        if let Some(slowdown) = self.promises.reservations.slowdown()
+        if let Some(slowdown) = self.reservations.slowdown()
             && moved > 0
         {
-            self.ctx.outbox.notify(Event::GuaranteesMoved {
+            ctx.outbox.notify(Event::GuaranteesMoved {
                 flows: moved,
                 slowdown_thousandths: slowdown.thousandths(),
             });
         }
     }
 
-    fn tell_promise(&mut self, id: FlowId, promise: Promise) {
-        let Some(flow) = self.owners.flows.get_mut(id) else {
+    fn tell_promise(&self, ctx: &mut Context, owners: &mut Owners, id: FlowId, promise: Promise) {
+        let Some(flow) = owners.flows.get_mut(id) else {
             return;
         };
         let before = flow.promise.replace(promise.clone());
@@ -185,7 +187,7 @@ impl Controller {
             before.is_none() && matches!(promise.state, PromiseState::Holds | PromiseState::None);
         if !was_quiet {
             let name = Some(flow.admission.requirement.name.clone());
-            self.ctx.outbox.notify(Event::PromiseChanged {
+            ctx.outbox.notify(Event::PromiseChanged {
                 flow: id,
                 name,
                 promise,
@@ -195,14 +197,20 @@ impl Controller {
     }
 
     /// Returns how the promise of a flow stands now.
-    pub(super) fn promise_now(&self, flow: &Flow) -> Promise {
-        self.promise_of(flow, self.too_much_broken())
+    pub(super) fn promise_now(&self, ctx: &Context, network: &Network, flow: &Flow) -> Promise {
+        self.promise_of(ctx, network, flow, self.too_much_broken(network))
     }
 
-    fn promise_of(&self, flow: &Flow, broken: Option<usize>) -> Promise {
-        let (state, cause, since) = self.judge(flow, broken);
+    fn promise_of(
+        &self,
+        ctx: &Context,
+        network: &Network,
+        flow: &Flow,
+        broken: Option<usize>,
+    ) -> Promise {
+        let (state, cause, since) = self.judge(ctx, network, flow, broken);
         let told = flow.promise.as_ref().filter(|told| told.state == state);
-        let since = told.map_or(since.unwrap_or(self.ctx.now), |told| told.since);
+        let since = told.map_or(since.unwrap_or(ctx.now), |told| told.since);
         Promise {
             state,
             since,
@@ -210,12 +218,20 @@ impl Controller {
         }
     }
 
-    fn too_much_broken(&self) -> Option<usize> {
-        self.promises_are_suspended()
-            .then_some(self.topology.broken.len())
+    fn too_much_broken(&self, network: &Network) -> Option<usize> {
+        network
+            .owners
+            .promises_are_suspended(&network.topology)
+            .then_some(network.topology.broken.len())
     }
 
-    fn judge(&self, flow: &Flow, broken: Option<usize>) -> Verdict {
+    fn judge(
+        &self,
+        ctx: &Context,
+        network: &Network,
+        flow: &Flow,
+        broken: Option<usize>,
+    ) -> Verdict {
         if flow.admission.guarantee.is_none() {
             return (PromiseState::None, None, None);
         }
@@ -235,21 +251,22 @@ impl Controller {
         if flow.installation == Installation::Refused {
             return say(PromiseState::Broken, Cause::Refused);
         }
-        self.unheard(tree)
-            .or_else(|| self.unseen(flow, tree))
-            .or_else(|| self.unconfirmed_entry(flow, tree))
-            .or_else(|| self.disputed(flow))
+        self.unheard(ctx, network, tree)
+            .or_else(|| self.unseen(&network.topology, flow, tree))
+            .or_else(|| self.unconfirmed_entry(ctx, &network.tables, flow, tree))
+            .or_else(|| self.disputed(ctx, &network.topology, flow))
             .unwrap_or(HOLDS)
     }
 
     /// Returns whom on a way nothing is known of.
-    fn unheard(&self, tree: &Tree) -> Option<Verdict> {
+    fn unheard(&self, ctx: &Context, network: &Network, tree: &Tree) -> Option<Verdict> {
         let mut switches = tree.branches.iter().map(|branch| branch.datapath);
-        let datapath = switches.find(|at| self.is_suspect(*at) || !self.is_synchronised(*at))?;
-        let switch = self.name_of_switch(datapath);
-        let heard = self.heard_at(datapath);
-        let cause = match self.is_suspect(datapath) {
-            _ if self.topology.others.contains(&datapath) => Cause::OtherMaster { switch },
+        let datapath =
+            switches.find(|at| ctx.is_suspect(*at) || !network.tables.is_synchronised(*at))?;
+        let switch = ctx.name_of_switch(datapath);
+        let heard = ctx.heard_at(datapath);
+        let cause = match ctx.is_suspect(datapath) {
+            _ if network.topology.others.contains(&datapath) => Cause::OtherMaster { switch },
             true => Cause::NotHeard { datapath, switch },
             false => Cause::NotCompared { switch },
         };
@@ -258,17 +275,17 @@ impl Controller {
     }
 
     /// Returns which link on a way, or which port at its ends, does not carry.
-    fn unseen(&self, flow: &Flow, tree: &Tree) -> Option<Verdict> {
+    fn unseen(&self, topology: &Topology, flow: &Flow, tree: &Tree) -> Option<Verdict> {
         let mut links = tree.links();
-        if let Some(link) = links.find(|link| !self.topology.view.is_up(*link)) {
-            let state = match self.topology.broken.contains(&link) {
+        if let Some(link) = links.find(|link| !topology.view.is_up(*link)) {
+            let state = match topology.broken.contains(&link) {
                 true => PromiseState::Disturbed,
                 false => PromiseState::Unknown,
             };
             return Some((state, Some(Cause::LinkNotUp(link)), None));
         }
         let is_dead = |end: &PortId| {
-            let port = self.topology.view.port(*end);
+            let port = topology.view.port(*end);
             port.is_none_or(|port| port.carrier == Carrier::Down)
         };
         let ends = flow.admission.destinations.iter();
@@ -279,8 +296,8 @@ impl Controller {
     }
 
     /// Returns who claims to be an end of a flow, and is elsewhere.
-    fn disputed(&self, flow: &Flow) -> Option<Verdict> {
-        let disputes = self.disputes(&flow.admission.requirement);
+    fn disputed(&self, ctx: &Context, topology: &Topology, flow: &Flow) -> Option<Verdict> {
+        let disputes = topology.disputes(ctx, &flow.admission.requirement);
         let Dispute {
             host, at, since, ..
         } = disputes.into_iter().next()?;
@@ -289,12 +306,18 @@ impl Controller {
     }
 
     /// Returns which entry on a way was not confirmed.
-    fn unconfirmed_entry(&self, flow: &Flow, tree: &Tree) -> Option<Verdict> {
-        if self.tables.unrecorded.contains(&flow.id) {
+    fn unconfirmed_entry(
+        &self,
+        ctx: &Context,
+        tables: &Tables,
+        flow: &Flow,
+        tree: &Tree,
+    ) -> Option<Verdict> {
+        if tables.unrecorded.contains(&flow.id) {
             return Some((PromiseState::Disturbed, Some(Cause::Moving), None));
         }
         let is_there = |datapath, input| {
-            let rule = self.tables.desired.get(datapath, flow.rule.place(input));
+            let rule = tables.desired.get(datapath, flow.rule.place(input));
             rule.is_some_and(|rule| {
                 rule.subject == EntryOwner::Flow(flow.id) && rule.standing == Standing::Confirmed
             })
@@ -305,7 +328,7 @@ impl Controller {
             Installation::Pending => PromiseState::Unknown,
             Installation::Confirmed | Installation::Refused => PromiseState::Disturbed,
         };
-        let switch = self.name_of_switch(missing.datapath);
+        let switch = ctx.name_of_switch(missing.datapath);
         Some((state, Some(Cause::NotConfirmed { switch }), None))
     }
 }

@@ -26,43 +26,53 @@ use crate::path::Tree;
 use crate::record::Admission;
 use crate::store::{Key, StoreWrite};
 
-use super::Controller;
 use super::requests::is_admitted;
 use super::ways::Course;
+use super::{Context, Network, Promises, Topology};
 
 /// How often it is tried whether a flow makes room on some way.
 const MOST_TRIALS: usize = 32;
 
-impl Controller {
+impl Promises {
     /// Has a flow go another way, if `requirement` has no room and would have some then.
-    pub(super) fn make_room(&mut self, id: RequestId, requirement: &Requirement) {
-        match self.who_makes_room(requirement) {
-            Some(moving) => self.wait_for(id, &moving),
-            None => self.ctx.outbox.reply(id, Reply::RoomMade(None)),
+    pub(super) fn make_room(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        id: RequestId,
+        requirement: &Requirement,
+    ) {
+        match self.who_makes_room(ctx, network, requirement) {
+            Some(moving) => network.owners.wait_for(id, &moving),
+            None => ctx.outbox.reply(id, Reply::RoomMade(None)),
         }
     }
 
     /// Proposes another way for a flow, and returns it as it was; nothing if `requirement`
     /// has room, or would have none either.
-    fn who_makes_room(&mut self, requirement: &Requirement) -> Option<Flow> {
+    fn who_makes_room(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        requirement: &Requirement,
+    ) -> Option<Flow> {
         requirement.deadline?;
-        self.promises.reservations.slowdown()?;
-        if self.promises.reservations.ledger().flows() > MOST_WEIGHED {
+        self.reservations.slowdown()?;
+        if self.reservations.ledger().flows() > MOST_WEIGHED {
             return None;
         }
-        let usual = self.ways(requirement).ok()?;
+        let usual = self.ways(ctx, &network.topology, requirement).ok()?;
         let asked = self
-            .promises
             .reservations
             .request(requirement, usual.source, &usual.ways);
-        if self.promises.reservations.ledger.admits(&asked) {
+        if self.reservations.ledger.admits(&asked) {
             return None;
         }
         let mut trials = MOST_TRIALS;
-        for flow in self.movable(&asked) {
-            for base in self.other_ways(&flow) {
+        for flow in self.movable(network, &asked) {
+            for base in self.other_ways(&network.topology, &flow) {
                 trials = trials.checked_sub(1)?;
-                if self.moves_aside(&flow, base, &asked) {
+                if self.moves_aside(ctx, network, &flow, base, &asked) {
                     return Some(flow);
                 }
             }
@@ -71,18 +81,18 @@ impl Controller {
     }
 
     /// Returns the flows that may go another way and share a stage with what is asked for.
-    fn movable(&mut self, asked: &Promise) -> Vec<Flow> {
+    fn movable(&self, network: &Network, asked: &Promise) -> Vec<Flow> {
         let stages: BTreeSet<StageId> = asked.stages().collect();
-        let flows = self.owners.flows.iter().filter(|flow| {
+        let flows = network.owners.flows.iter().filter(|flow| {
             let requirement = &flow.admission.requirement;
             is_admitted(flow)
                 && requirement.modes.is_none()
                 && flow.way == Way::Base
-                && self.tables.moves.way_to(flow.id).is_none()
-                && !self.is_leaving_a_way(flow.id)
+                && network.tables.moves.way_to(flow.id).is_none()
+                && !network.owners.is_leaving_a_way(flow.id)
                 && flow.admission.destinations.len() == 1
         });
-        let ledger = self.promises.reservations.ledger();
+        let ledger = self.reservations.ledger();
         let in_the_way = flows.filter(|flow| {
             let request = flow.reservation.and_then(|it| ledger.request(it));
             request.is_some_and(|request| request.stages().any(|it| stages.contains(&it)))
@@ -91,17 +101,16 @@ impl Controller {
     }
 
     /// Returns other ways that a flow can take as a whole.
-    fn other_ways(&mut self, flow: &Flow) -> Vec<Tree> {
+    fn other_ways(&mut self, topology: &Topology, flow: &Flow) -> Vec<Tree> {
         let admission = &flow.admission;
         let [destination] = *admission.destinations.as_slice() else {
             return Vec::new();
         };
         let ends = [admission.source, destination];
         let requirement = &admission.requirement;
-        let mut ways =
-            self.promises
-                .reservations
-                .ways_to_try(&self.topology.view, requirement, ends);
+        let mut ways = self
+            .reservations
+            .ways_to_try(&topology.view, requirement, ends);
         let taken = between(&admission.ways.base);
         ways.retain(|way| way != &admission.ways.base && between(way).is_disjoint(&taken));
         ways
@@ -109,7 +118,14 @@ impl Controller {
 
     /// Proposes this way for a flow if both have room there beside all that is promised,
     /// what is asked for once the flow has left the way that it takes.
-    fn moves_aside(&mut self, flow: &Flow, base: Tree, asked: &Promise) -> bool {
+    fn moves_aside(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        flow: &Flow,
+        base: Tree,
+        asked: &Promise,
+    ) -> bool {
         let (Some(reservation), [destination]) =
             (flow.reservation, flow.admission.destinations.as_slice())
         else {
@@ -122,15 +138,22 @@ impl Controller {
             ways: flow.admission.ways.clone(),
         };
         let requirement = &flow.admission.requirement;
-        let chosen = self.promises.reservations.chosen();
-        let Some(reserved) = self.reserve_on(base, requirement, &mut course, *destination) else {
+        let chosen = self.reservations.chosen();
+        let Some(reserved) = self.reserve_on(
+            ctx,
+            &network.topology,
+            base,
+            requirement,
+            &mut course,
+            *destination,
+        ) else {
             return false;
         };
-        let mut without = self.promises.reservations.ledger().clone();
+        let mut without = self.reservations.ledger().clone();
         without.withdraw(reservation);
         if !without.admits(asked) {
-            self.promises.reservations.release(reserved.id);
-            self.promises.reservations.choose_again(&chosen);
+            self.reservations.release(reserved.id);
+            self.reservations.choose_again(&chosen);
             return false;
         }
         let admission = Admission {
@@ -138,10 +161,10 @@ impl Controller {
             ways: course.ways,
             ..flow.admission.clone()
         };
-        self.promises.desk.hold(flow.id, Some(reserved.id));
-        self.keep_leaving(flow.id);
-        self.follow_budgets();
-        self.ctx.outbox.store(StoreWrite {
+        self.desk.hold(flow.id, Some(reserved.id));
+        self.keep_leaving(ctx, &mut network.owners, flow.id);
+        self.follow_budgets(ctx, &mut network.owners);
+        ctx.outbox.store(StoreWrite {
             key: Key::Admission(flow.id.0),
             value: Some(admission.to_bytes()),
         });

@@ -23,8 +23,8 @@ use crate::forwarding;
 use crate::northbound::{Event, ForeignRules, Reply, RequestId};
 use crate::session::Slot;
 
-use super::Controller;
 use super::repairs::{Bundles, Repair};
+use super::{Context, Network, Owners, Tables};
 
 /// The most switches that are asked, or mended, at the same time.
 pub const MAX_ASKED: usize = 32;
@@ -125,64 +125,79 @@ impl Reconciliation {
     }
 }
 
-impl Controller {
+impl Tables {
     /// Asks a switch that has connected which of our entries it has.
-    pub(super) fn ask_for_entries(&mut self, datapath: DatapathId) {
+    pub(super) fn ask_for_entries(
+        &mut self,
+        ctx: &mut Context,
+        owners: &Owners,
+        datapath: DatapathId,
+    ) {
         let fresh = Watched::default();
-        self.tables.reconciliation.switches.insert(datapath, fresh);
-        self.want_task(datapath, Task::Connect);
+        self.reconciliation.switches.insert(datapath, fresh);
+        self.want_task(ctx, owners, datapath, Task::Connect);
     }
 
     /// Lets a switch be asked something when its turn comes.
-    pub(super) fn want_task(&mut self, datapath: DatapathId, task: Task) {
-        let Some(watched) = self.tables.reconciliation.switches.get_mut(&datapath) else {
+    pub(super) fn want_task(
+        &mut self,
+        ctx: &mut Context,
+        owners: &Owners,
+        datapath: DatapathId,
+        task: Task,
+    ) {
+        let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
             return;
         };
         let was_idle =
-            watched.tasks.is_empty() && !self.tables.reconciliation.busy.contains_key(&datapath);
+            watched.tasks.is_empty() && !self.reconciliation.busy.contains_key(&datapath);
         watched.tasks.insert(task);
         if was_idle {
-            self.tables.reconciliation.waiting.push_back(datapath);
+            self.reconciliation.waiting.push_back(datapath);
         }
-        self.ask_waiting();
+        self.ask_waiting(ctx, owners);
     }
 
-    fn ask_waiting(&mut self) {
-        while self.tables.reconciliation.busy.len() < MAX_ASKED {
-            let Some(datapath) = self.tables.reconciliation.waiting.pop_front() else {
+    fn ask_waiting(&mut self, ctx: &mut Context, owners: &Owners) {
+        while self.reconciliation.busy.len() < MAX_ASKED {
+            let Some(datapath) = self.reconciliation.waiting.pop_front() else {
                 return;
             };
-            let watched = self.tables.reconciliation.switches.get_mut(&datapath);
+            let watched = self.reconciliation.switches.get_mut(&datapath);
             let task = watched.and_then(|watched| watched.tasks.pop_first());
-            if let (Some(task), Some(slot)) = (task, self.ctx.sessions.of_switch(datapath)) {
-                self.tables
-                    .reconciliation
-                    .busy
-                    .insert(datapath, self.ctx.now);
-                self.ask(slot, datapath, task);
+            if let (Some(task), Some(slot)) = (task, ctx.sessions.of_switch(datapath)) {
+                self.reconciliation.busy.insert(datapath, ctx.now);
+                self.ask(ctx, owners, slot, datapath, task);
             }
         }
     }
 
     /// Lets the next switch be asked, and this one again if there is more to ask.
-    pub(super) fn task_done(&mut self, datapath: DatapathId) {
-        if self.tables.reconciliation.busy.remove(&datapath).is_none() {
+    pub(super) fn task_done(&mut self, ctx: &mut Context, owners: &Owners, datapath: DatapathId) {
+        if self.reconciliation.busy.remove(&datapath).is_none() {
             return;
         }
-        let watched = self.tables.reconciliation.switches.get(&datapath);
+        let watched = self.reconciliation.switches.get(&datapath);
         if watched.is_some_and(|watched| !watched.tasks.is_empty()) {
-            self.tables.reconciliation.waiting.push_back(datapath);
+            self.reconciliation.waiting.push_back(datapath);
         }
-        self.ask_waiting();
+        self.ask_waiting(ctx, owners);
     }
 
-    fn ask(&mut self, slot: Slot, datapath: DatapathId, task: Task) {
-        self.record_all();
-        self.tables.desired.watch(datapath);
+    fn ask(
+        &mut self,
+        ctx: &mut Context,
+        owners: &Owners,
+        slot: Slot,
+        datapath: DatapathId,
+        task: Task,
+    ) {
+        self.record_all(owners);
+        self.desired.watch(datapath);
         // What was sent before is done before it answers.
-        self.ask_to_confirm(slot);
-        let transaction = self.tables.confirmations.transaction();
-        let all = match self.tables.reconciliation.foreign {
+        self.ask_to_confirm(ctx, slot);
+        let transaction = self.confirmations.transaction();
+        let all = match self.reconciliation.foreign {
             ForeignRules::Keep => Scope::Ours,
             ForeignRules::Remove => Scope::All,
         };
@@ -201,13 +216,13 @@ impl Controller {
                 (About::Entries(audit), RequestBody::Flow(scope.question()))
             }
         };
-        MultipartRequest::new(question).emit(transaction, self.ctx.outbox.to(slot));
-        if let Some(watched) = self.tables.reconciliation.switches.get_mut(&datapath) {
+        MultipartRequest::new(question).emit(transaction, ctx.outbox.to(slot));
+        if let Some(watched) = self.reconciliation.switches.get_mut(&datapath) {
             watched.question = Some(Question {
                 transaction,
                 task,
                 about,
-                heard_at: self.ctx.now,
+                heard_at: ctx.now,
             });
         }
     }
@@ -215,14 +230,16 @@ impl Controller {
     /// Takes a part of a switch's answer.
     pub(super) fn reported(
         &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
         datapath: DatapathId,
         transaction: TransactionId,
         reply: &MultipartReply<'_>,
     ) {
-        let Some(slot) = self.ctx.sessions.of_switch(datapath) else {
+        let Some(slot) = ctx.sessions.of_switch(datapath) else {
             return;
         };
-        let watched = self.tables.reconciliation.switches.get_mut(&datapath);
+        let watched = self.reconciliation.switches.get_mut(&datapath);
         let Some(watched) = watched else {
             return;
         };
@@ -230,12 +247,12 @@ impl Controller {
         let Some(question) = question.filter(|question| question.transaction == transaction) else {
             return;
         };
-        question.heard_at = self.ctx.now;
+        question.heard_at = ctx.now;
         let mut count = None;
         match (&mut question.about, &reply.body) {
             (About::Entries(audit), ReplyBody::Flow(entries)) => {
                 for entry in entries.iter().map_while(Result::ok) {
-                    audit.take(datapath, &entry, &self.tables.desired);
+                    audit.take(datapath, &entry, &self.desired);
                 }
             }
             (About::Rows(rows), ReplyBody::Flow(entries)) => {
@@ -246,11 +263,11 @@ impl Controller {
                 }));
             }
             (About::Learned, ReplyBody::Flow(entries)) => {
-                let session = self.ctx.sessions.get(slot);
-                if let (Some(forwarding), Some(session)) = (&mut self.owners.forwarding, session) {
+                let session = ctx.sessions.get(slot);
+                if let (Some(forwarding), Some(session)) = (&mut owners.forwarding, session) {
                     for entry in entries.iter().map_while(Result::ok) {
-                        let out = self.ctx.outbox.to(slot);
-                        forwarding.adopt(self.ctx.now, session.connection, &entry, out);
+                        let out = ctx.outbox.to(slot);
+                        forwarding.adopt(ctx.now, session.connection, &entry, out);
                     }
                 }
             }
@@ -261,69 +278,80 @@ impl Controller {
             return;
         }
         if let Some(question) = watched.question.take() {
-            self.answered(datapath, question, count);
+            self.answered(ctx, owners, datapath, question, count);
         }
     }
 
-    fn answered(&mut self, datapath: DatapathId, question: Question, count: Option<u32>) {
-        self.record_all();
-        let changed = self.tables.desired.unwatch(datapath);
+    fn answered(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        datapath: DatapathId,
+        question: Question,
+        count: Option<u32>,
+    ) {
+        self.record_all(owners);
+        let changed = self.desired.unwatch(datapath);
         match question.about {
-            About::Entries(audit) => self.compare(datapath, question.task, audit, &changed),
+            About::Entries(audit) => {
+                self.compare(ctx, owners, datapath, question.task, audit, &changed)
+            }
             About::Rows(rows) => {
                 if let Task::Inspect(id) = question.task {
-                    self.show_rules(id, datapath, Some(&rows));
+                    self.show_rules(ctx, owners, id, datapath, Some(&rows));
                 }
-                self.task_done(datapath);
+                self.task_done(ctx, owners, datapath);
             }
             About::Learned => {
-                self.entries_adopted(datapath);
-                self.task_done(datapath);
+                owners.entries_adopted(ctx, datapath);
+                self.task_done(ctx, owners, datapath);
             }
             About::Count => {
                 self.counted(datapath, count.unwrap_or(0), changed.is_empty());
-                self.task_done(datapath);
+                self.task_done(ctx, owners, datapath);
             }
         }
     }
 
     fn compare(
         &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
         datapath: DatapathId,
         task: Task,
         audit: Audit,
         changed: &BTreeSet<RulePlace>,
     ) {
-        let is_removing = self.tables.reconciliation.foreign == ForeignRules::Remove;
-        let is_forwarding = self.owners.forwarding.is_some();
-        let is_settling = self.is_settling();
+        let is_removing = self.reconciliation.foreign == ForeignRules::Remove;
+        let is_forwarding = owners.forwarding.is_some();
+        let is_settling = ctx.is_settling();
         let is_to_go = |cookie: Cookie| {
             let is_learned = is_forwarding && forwarding::is_learned(cookie);
             let is_ours = cookie.matches(COOKIE_OURS, COOKIE_MASK_OURS);
             let is_awaited = is_ours && is_settling && is_derived(cookie);
             !is_awaited && (is_ours || is_removing && !is_learned)
         };
-        let Some(watched) = self.tables.reconciliation.switches.get_mut(&datapath) else {
+        let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
             return;
         };
         let dialect = &mut watched.dialect;
-        let finding = audit.finish(datapath, &self.tables.desired, dialect, changed, is_to_go);
+        let finding = audit.finish(datapath, &self.desired, dialect, changed, is_to_go);
         if finding.words > 0 && !std::mem::replace(&mut watched.is_dialect_told, true) {
             let entries = finding.words;
-            self.ctx.outbox.notify(Event::Dialect { datapath, entries });
+            ctx.outbox.notify(Event::Dialect { datapath, entries });
         }
         if finding.is_empty() && task == Task::Whole && watched.is_count_off {
             watched.is_countless = true;
         }
         watched.is_count_off = false;
-        self.mend(datapath, task, finding);
+        self.mend(ctx, owners, datapath, task, finding);
     }
 
     /// Compares how many entries a switch has; goes on with a slice if that is
     /// right or nobody knows.
     fn counted(&mut self, datapath: DatapathId, count: u32, is_unchanged: bool) {
-        let wanted = self.tables.desired.count(datapath);
-        let Some(watched) = self.tables.reconciliation.switches.get_mut(&datapath) else {
+        let wanted = self.desired.count(datapath);
+        let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
             return;
         };
         if is_unchanged && count as usize != wanted {
@@ -337,10 +365,12 @@ impl Controller {
     /// Takes the refusal of a question. Returns whether it was one.
     pub(super) fn question_refused(
         &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
         datapath: DatapathId,
         transaction: TransactionId,
     ) -> bool {
-        let watched = self.tables.reconciliation.switches.get_mut(&datapath);
+        let watched = self.reconciliation.switches.get_mut(&datapath);
         let Some(watched) = watched else {
             return false;
         };
@@ -348,103 +378,115 @@ impl Controller {
         let Some(question) = watched.question.take_if(is_it) else {
             return false;
         };
-        self.unanswered(datapath, &question);
+        self.unanswered(ctx, owners, datapath, &question);
         true
     }
 
     /// Does without the answer to a question. A switch that cannot say what it
     /// has is given all that it should have.
-    fn unanswered(&mut self, datapath: DatapathId, question: &Question) {
-        self.record_all();
-        self.tables.desired.unwatch(datapath);
-        let Some(watched) = self.tables.reconciliation.switches.get_mut(&datapath) else {
+    fn unanswered(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        datapath: DatapathId,
+        question: &Question,
+    ) {
+        self.record_all(owners);
+        self.desired.unwatch(datapath);
+        let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
             return;
         };
         match question.task {
             Task::Count => {
                 watched.is_countless = true;
                 watched.take_next_slice();
-                self.task_done(datapath);
+                self.task_done(ctx, owners, datapath);
             }
             Task::Inspect(id) => {
-                self.show_rules(id, datapath, None);
-                self.task_done(datapath);
+                self.show_rules(ctx, owners, id, datapath, None);
+                self.task_done(ctx, owners, datapath);
             }
             Task::Adopt => {
                 // What it cannot say it has nobody accounts for.
-                if let Some(slot) = self.ctx.sessions.of_switch(datapath) {
-                    forwarding::emit_forget(self.ctx.outbox.to(slot));
+                if let Some(slot) = ctx.sessions.of_switch(datapath) {
+                    forwarding::emit_forget(ctx.outbox.to(slot));
                 }
-                self.entries_adopted(datapath);
-                self.task_done(datapath);
+                owners.entries_adopted(ctx, datapath);
+                self.task_done(ctx, owners, datapath);
             }
             Task::Slice(_) | Task::Verify(..) | Task::Whole => {
                 watched.is_mute = true;
-                self.task_done(datapath);
+                self.task_done(ctx, owners, datapath);
             }
             Task::Connect => {
                 watched.is_mute = true;
                 let nothing = Audit::new(Scope::Ours);
-                self.compare(datapath, Task::Connect, nothing, &BTreeSet::new());
+                self.compare(
+                    ctx,
+                    owners,
+                    datapath,
+                    Task::Connect,
+                    nothing,
+                    &BTreeSet::new(),
+                );
             }
         }
     }
 
     /// Notes that a switch says that an entry is gone.
-    pub(super) fn entry_gone(&mut self, datapath: DatapathId, removed: &FlowRemoved<'_>) {
+    pub(super) fn entry_gone(
+        &mut self,
+        ctx: &Context,
+        datapath: DatapathId,
+        removed: &FlowRemoved<'_>,
+    ) {
         let is_ours = removed.cookie.matches(COOKIE_OURS, COOKIE_MASK_OURS);
-        if !is_ours
-            || self
-                .tables
-                .desired
-                .by_cookie(datapath, removed.cookie)
-                .is_none()
-        {
+        if !is_ours || self.desired.by_cookie(datapath, removed.cookie).is_none() {
             return;
         }
-        let Some(watched) = self.tables.reconciliation.switches.get_mut(&datapath) else {
+        let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
             return;
         };
         if watched.suspects.is_empty() {
-            let rested = watched.mended_at.map(|at| at + self.ctx.timers.retry_wait);
-            let soon = self.ctx.now + LOSS_WAIT;
+            let rested = watched.mended_at.map(|at| at + ctx.timers.retry_wait);
+            let soon = ctx.now + LOSS_WAIT;
             let at = rested.map_or(soon, |rested| rested.max(soon));
-            self.tables.reconciliation.due.insert((at, datapath));
+            self.reconciliation.due.insert((at, datapath));
         }
         watched.suspects.insert(slice_of(removed.cookie));
     }
 
     /// Asks the switches that said a while ago that entries are gone.
-    pub(super) fn look_at_losses(&mut self) {
-        while let Some((at, datapath)) = self.tables.reconciliation.due.first().copied()
-            && at <= self.ctx.now
+    pub(super) fn look_at_losses(&mut self, ctx: &mut Context, owners: &Owners) {
+        while let Some((at, datapath)) = self.reconciliation.due.first().copied()
+            && at <= ctx.now
         {
-            self.tables.reconciliation.due.pop_first();
-            let watched = self.tables.reconciliation.switches.get_mut(&datapath);
+            self.reconciliation.due.pop_first();
+            let watched = self.reconciliation.switches.get_mut(&datapath);
             let suspects = watched.map(|watched| std::mem::take(&mut watched.suspects));
             let suspects = suspects.unwrap_or_default();
             if suspects.len() > MAX_SUSPECTS {
-                self.want_task(datapath, Task::Whole);
+                self.want_task(ctx, owners, datapath, Task::Whole);
             } else {
                 for slice in suspects {
-                    self.want_task(datapath, Task::Slice(slice));
+                    self.want_task(ctx, owners, datapath, Task::Slice(slice));
                 }
             }
         }
     }
 
     /// Begins a round for the switches whose turn it is.
-    pub(super) fn begin_rounds(&mut self, turn: u64) {
+    pub(super) fn begin_rounds(&mut self, ctx: &mut Context, owners: &Owners, turn: u64) {
         // What is found anew is not complete: numbers would not agree.
-        if self.is_settling() {
+        if ctx.is_settling() {
             return;
         }
         let is_due = |slot: Slot| slot.index() as u64 % ROUND_PHASES == turn;
-        let ready = self.ctx.sessions.ready().filter(|(_, slot)| is_due(*slot));
+        let ready = ctx.sessions.ready().filter(|(_, slot)| is_due(*slot));
         let due: Vec<DatapathId> = ready.map(|(datapath, _)| datapath).collect();
         for datapath in due {
             let is_synchronised = self.is_synchronised(datapath);
-            let watched = self.tables.reconciliation.switches.get_mut(&datapath);
+            let watched = self.reconciliation.switches.get_mut(&datapath);
             let Some(watched) = watched.filter(|watched| is_synchronised && !watched.is_mute)
             else {
                 continue;
@@ -454,15 +496,15 @@ impl Controller {
                 false => Task::Count,
             };
             if watched.tasks.is_empty() {
-                self.want_task(datapath, task);
+                self.want_task(ctx, owners, datapath, task);
             }
         }
     }
 
     /// Gives up questions that are not answered for long.
-    pub(super) fn give_up_questions(&mut self) {
-        let (now, limit) = (self.ctx.now, self.ctx.timers.echo_timeout);
-        let switches = self.tables.reconciliation.switches.iter_mut();
+    pub(super) fn give_up_questions(&mut self, ctx: &mut Context, owners: &mut Owners) {
+        let (now, limit) = (ctx.now, ctx.timers.echo_timeout);
+        let switches = self.reconciliation.switches.iter_mut();
         let late = switches.filter_map(|(datapath, watched)| {
             let is_late =
                 |question: &mut Question| now.saturating_since(question.heard_at) >= limit;
@@ -470,68 +512,82 @@ impl Controller {
         });
         let late: Vec<_> = late.collect();
         for (datapath, question) in late {
-            self.unanswered(datapath, &question);
+            self.unanswered(ctx, owners, datapath, &question);
         }
-        self.give_up_repairs();
-        self.pass_over_stalled();
+        self.give_up_repairs(ctx);
+        self.pass_over_stalled(ctx, owners);
     }
 
     /// Lets the turns of switches that are being asked or mended for very long go
     /// to others: whoever stalls harms only himself.
-    fn pass_over_stalled(&mut self) {
-        let (now, limit) = (self.ctx.now, self.ctx.timers.echo_timeout * STALLED);
-        let busy = self.tables.reconciliation.busy.iter();
+    fn pass_over_stalled(&mut self, ctx: &mut Context, owners: &Owners) {
+        let (now, limit) = (ctx.now, ctx.timers.echo_timeout * STALLED);
+        let busy = self.reconciliation.busy.iter();
         let stalled = busy.filter(|(_, since)| now.saturating_since(**since) >= limit);
         let stalled: Vec<DatapathId> = stalled.map(|(datapath, _)| *datapath).collect();
         for datapath in stalled {
-            self.task_done(datapath);
+            self.task_done(ctx, owners, datapath);
         }
     }
 
     /// Forgets what was asked of a switch whose connection is gone.
-    pub(super) fn stop_watching(&mut self, datapath: DatapathId) {
-        self.tables.desired.unwatch(datapath);
-        let watched = self.tables.reconciliation.switches.remove(&datapath);
-        self.tables.reconciliation.busy.remove(&datapath);
-        self.tables
-            .reconciliation
-            .waiting
-            .retain(|at| *at != datapath);
+    pub(super) fn stop_watching(
+        &mut self,
+        ctx: &mut Context,
+        owners: &Owners,
+        datapath: DatapathId,
+    ) {
+        self.desired.unwatch(datapath);
+        let watched = self.reconciliation.switches.remove(&datapath);
+        self.reconciliation.busy.remove(&datapath);
+        self.reconciliation.waiting.retain(|at| *at != datapath);
         let Some(watched) = watched else {
             return;
         };
         let asked = watched.question.map(|question| question.task);
         for task in watched.tasks.into_iter().chain(asked) {
             if let Task::Inspect(id) = task {
-                self.show_rules(id, datapath, None);
+                self.show_rules(ctx, owners, id, datapath, None);
             }
         }
-        self.ask_waiting();
-    }
-
-    /// Compares one switch, or all, with what it should have.
-    pub(super) fn reconcile(&mut self, id: RequestId, datapath: Option<DatapathId>) {
-        if let Some(datapath) = datapath
-            && self.topology.view.switch(datapath).is_none()
-        {
-            self.ctx.outbox.reply(id, Reply::UnknownSwitch(datapath));
-            return;
-        }
-        let switches = self.compare_whole(datapath);
-        self.ctx.outbox.reply(id, Reply::Reconciling { switches });
+        self.ask_waiting(ctx, owners);
     }
 
     /// Has one switch, or all, compared with what they should have. Returns how many
     /// are.
-    pub(super) fn compare_whole(&mut self, datapath: Option<DatapathId>) -> usize {
-        let ready = self.ctx.sessions.ready().map(|(at, _)| at);
+    pub(super) fn compare_whole(
+        &mut self,
+        ctx: &mut Context,
+        owners: &Owners,
+        datapath: Option<DatapathId>,
+    ) -> usize {
+        let ready = ctx.sessions.ready().map(|(at, _)| at);
         let asked = ready.filter(|at| datapath.is_none_or(|only| only == *at));
         let asked: Vec<DatapathId> = asked.collect();
         for datapath in &asked {
-            self.retry_all_refused(*datapath);
-            self.want_task(*datapath, Task::Whole);
+            self.retry_all_refused(ctx, *datapath);
+            self.want_task(ctx, owners, *datapath, Task::Whole);
         }
         asked.len()
+    }
+}
+
+impl Network {
+    /// Compares one switch, or all, with what it should have.
+    pub(super) fn reconcile(
+        &mut self,
+        ctx: &mut Context,
+        id: RequestId,
+        datapath: Option<DatapathId>,
+    ) {
+        if let Some(datapath) = datapath
+            && self.topology.view.switch(datapath).is_none()
+        {
+            ctx.outbox.reply(id, Reply::UnknownSwitch(datapath));
+            return;
+        }
+        let switches = self.tables.compare_whole(ctx, &self.owners, datapath);
+        ctx.outbox.reply(id, Reply::Reconciling { switches });
     }
 }
 

@@ -19,7 +19,7 @@ use crate::desired::{EntryOwner, Order, Outcome, RuleKey, RulePlace, Standing, f
 use crate::flows::Installation;
 use crate::northbound::{Event, FlowId};
 
-use super::Controller;
+use super::{Context, Owners, Tables};
 
 /// How often an entry is sent that a switch refuses.
 pub const MAX_TRIES: u32 = 8;
@@ -95,112 +95,124 @@ impl Refusals {
     }
 }
 
-impl Controller {
+impl Tables {
     /// Takes the error of a switch about a FlowMod.
     pub(super) fn entry_refused(
         &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
         datapath: DatapathId,
         transaction: TransactionId,
         error: &ErrorMessage<'_>,
     ) {
-        let flow = flow_of(transaction).filter(|id| self.owners.flows.get(*id).is_some());
+        let flow = flow_of(transaction).filter(|id| owners.flows.get(*id).is_some());
         if let Some(flow) = flow {
-            self.record(flow);
+            self.record(owners, flow);
         }
         let cookie = quoted_cookie(error.data);
-        let entry = cookie.and_then(|cookie| self.tables.desired.by_cookie(datapath, cookie));
+        let entry = cookie.and_then(|cookie| self.desired.by_cookie(datapath, cookie));
         let subject = entry.map(|(_, rule)| rule.subject);
         let place = entry.map(|(place, _)| place);
-        self.ctx.outbox.notify(Event::EntryRefused {
+        ctx.outbox.notify(Event::EntryRefused {
             datapath,
             flow,
-            name: flow.and_then(|flow| self.name_of_flow(flow)),
+            name: flow.and_then(|flow| owners.name_of_flow(flow)),
             error: format!("{:?}", error.kind),
         });
         match (subject, place) {
-            (Some(subject), Some(place)) => self.refuse(subject, (datapath, place), error.kind),
+            (Some(subject), Some(place)) => {
+                self.refuse(ctx, owners, subject, (datapath, place), error.kind)
+            }
             // The switch does not say which entry.
             (None, _) | (_, None) => {
                 if let Some(flow) = flow {
-                    self.mark_refused(flow);
+                    owners.mark_refused(ctx, flow);
                 }
             }
         }
     }
 
-    fn refuse(&mut self, subject: EntryOwner, spot: RuleKey, error: ErrorKind) {
-        self.tables.desired.set_standing(spot, Standing::Refused);
-        let tries = self.tables.refusals.add(spot, error);
+    fn refuse(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        subject: EntryOwner,
+        spot: RuleKey,
+        error: ErrorKind,
+    ) {
+        self.desired.set_standing(spot, Standing::Refused);
+        let tries = self.refusals.add(spot, error);
         let (datapath, _) = spot;
         if tries < MAX_TRIES {
-            let wait = self.ctx.timers.retry_wait.as_ns() << (tries - 1);
-            let at = self.ctx.now + Duration::from_ns(wait);
-            self.tables.refusals.due.insert((at, spot));
+            let wait = ctx.timers.retry_wait.as_ns() << (tries - 1);
+            let at = ctx.now + Duration::from_ns(wait);
+            self.refusals.due.insert((at, spot));
         } else {
-            self.ctx.outbox.notify(Event::GivenUp {
+            ctx.outbox.notify(Event::GivenUp {
                 datapath,
                 subject: subject.to_string(),
                 error: format!("{error:?}"),
             });
         }
-        self.rules_settled(subject, Outcome::Refused { datapath, error });
+        owners.rules_settled(ctx, subject, Outcome::Refused { datapath, error });
     }
 
     /// Sends entries again that switches have refused.
-    pub(super) fn retry_refused(&mut self) {
-        for spot in self.tables.refusals.take_due(self.ctx.now) {
-            self.retry(spot);
+    pub(super) fn retry_refused(&mut self, ctx: &mut Context) {
+        for spot in self.refusals.take_due(ctx.now) {
+            self.retry(ctx, spot);
         }
     }
 
-    fn retry(&mut self, spot: RuleKey) {
+    fn retry(&mut self, ctx: &mut Context, spot: RuleKey) {
         let (datapath, place) = spot;
-        let refused = self.tables.desired.get(datapath, place);
+        let refused = self.desired.get(datapath, place);
         if refused.is_none_or(|rule| rule.standing != Standing::Refused) {
-            self.tables.refusals.all.remove(&spot);
+            self.refusals.all.remove(&spot);
             return;
         }
-        let Some(slot) = self.ctx.sessions.of_switch(datapath) else {
+        let Some(slot) = ctx.sessions.of_switch(datapath) else {
             // It is given what it lacks when it comes back.
             return;
         };
-        if let Order::Add(rule) = self.tables.desired.send_again(spot) {
-            rule.emit_add(self.ctx.outbox.to(slot));
-            self.ask_to_confirm(slot);
+        if let Order::Add(rule) = self.desired.send_again(spot) {
+            rule.emit_add(ctx.outbox.to(slot));
+            self.ask_to_confirm(ctx, slot);
         }
     }
 
     /// Sends all entries again that a switch has refused, whatever was given up.
-    pub(super) fn retry_all_refused(&mut self, datapath: DatapathId) {
+    pub(super) fn retry_all_refused(&mut self, ctx: &mut Context, datapath: DatapathId) {
         let places = RulePlace::ALL;
         let there = (datapath, *places.start())..=(datapath, *places.end());
         let refused: Vec<RuleKey> = self
-            .tables
             .refusals
             .all
             .range(there)
             .map(|(spot, _)| *spot)
             .collect();
         for spot in refused {
-            if let Some(refusal) = self.tables.refusals.all.get_mut(&spot) {
+            if let Some(refusal) = self.refusals.all.get_mut(&spot) {
                 refusal.tries = 0;
             }
-            self.retry(spot);
+            self.retry(ctx, spot);
         }
     }
 
     /// Notes that an entry of a switch is deleted, which makes room for others.
-    pub(super) fn note_room(&mut self, datapath: DatapathId) {
-        if !self.tables.refusals.all.is_empty() {
-            self.tables.refusals.room(self.ctx.now, datapath);
+    pub(super) fn note_room(&mut self, ctx: &Context, datapath: DatapathId) {
+        if !self.refusals.all.is_empty() {
+            self.refusals.room(ctx.now, datapath);
         }
     }
+}
 
-    fn mark_refused(&mut self, id: FlowId) {
-        if let Some(flow) = self.owners.flows.get_mut(id) {
+impl Owners {
+    fn mark_refused(&mut self, ctx: &mut Context, id: FlowId) {
+        if let Some(flow) = self.flows.get_mut(id) {
             flow.installation = Installation::Refused;
         }
-        self.ctx.promises_changed();
+        ctx.promises_changed();
     }
 }
 

@@ -21,9 +21,9 @@ use crate::northbound::Event;
 use crate::rules;
 use crate::session::Slot;
 
-use super::Controller;
 use super::links::Operation;
 use super::reconciliation::{MAX_REPAIRS, Task};
+use super::{Context, Owners, Tables};
 
 /// The most entries that are mended at once; the rest follows.
 pub const MAX_MENDED: usize = 16_384;
@@ -57,71 +57,84 @@ pub(super) struct Repair {
     since: Instant,
 }
 
-impl Controller {
+impl Tables {
     /// Mends what was found on a switch, if that is not too often.
-    pub(super) fn mend(&mut self, datapath: DatapathId, task: Task, finding: Finding) {
-        let Some(slot) = self.ctx.sessions.of_switch(datapath) else {
+    pub(super) fn mend(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        datapath: DatapathId,
+        task: Task,
+        finding: Finding,
+    ) {
+        let Some(slot) = ctx.sessions.of_switch(datapath) else {
             return;
         };
         if finding.is_empty() {
-            self.well(datapath, task);
+            self.well(ctx, owners, datapath, task);
             return;
         }
         if let Task::Verify(MAX_REPAIRS, _) = task {
-            self.ctx.outbox.notify(Event::NotMended {
+            ctx.outbox.notify(Event::NotMended {
                 datapath,
                 lacking: finding.missing.len(),
                 different: finding.different.len(),
                 excess: finding.excess.len(),
             });
-            self.doubt(datapath, &finding);
-            self.task_done(datapath);
+            self.doubt(ctx, datapath, &finding);
+            self.task_done(ctx, owners, datapath);
             return;
         }
-        self.doubt(datapath, &finding);
-        let repair = self.plan_repair(datapath, task, finding);
-        let bundles = match self.tables.reconciliation.switches.get(&datapath) {
+        self.doubt(ctx, datapath, &finding);
+        let repair = self.plan_repair(ctx, datapath, task, finding);
+        let bundles = match self.reconciliation.switches.get(&datapath) {
             Some(watched) => watched.bundles,
             None => return,
         };
         match bundles {
-            Bundles::None => self.mend_plainly(slot, datapath, repair),
-            Bundles::Unknown | Bundles::Known => self.open_bundle(slot, datapath, repair, bundles),
+            Bundles::None => self.mend_plainly(ctx, slot, datapath, repair),
+            Bundles::Unknown | Bundles::Known => {
+                self.open_bundle(ctx, slot, datapath, repair, bundles)
+            }
         }
     }
 
     /// Takes in that a switch has what it should have.
-    fn well(&mut self, datapath: DatapathId, task: Task) {
+    fn well(&mut self, ctx: &mut Context, owners: &mut Owners, datapath: DatapathId, task: Task) {
         match task {
             Task::Connect => {
-                self.ctx.outbox.notify(Event::Synchronised {
+                ctx.outbox.notify(Event::Synchronised {
                     datapath,
                     added: 0,
                     removed: 0,
                 });
-                self.synchronised(datapath);
+                self.synchronised(ctx, owners, datapath);
             }
-            Task::Verify(..) => self.ctx.outbox.notify(Event::Consistent { datapath }),
+            Task::Verify(..) => ctx.outbox.notify(Event::Consistent { datapath }),
             Task::Adopt | Task::Inspect(_) | Task::Whole | Task::Slice(_) | Task::Count => {}
         }
-        self.task_done(datapath);
+        self.task_done(ctx, owners, datapath);
     }
 
     /// Notes that entries which were confirmed are not there.
-    fn doubt(&mut self, datapath: DatapathId, finding: &Finding) {
-        self.ctx.promises_changed();
+    fn doubt(&mut self, ctx: &mut Context, datapath: DatapathId, finding: &Finding) {
+        ctx.promises_changed();
         let different = finding.different.iter().map(|different| different.place);
         for place in finding.missing.iter().copied().chain(different) {
-            let rule = self.tables.desired.get(datapath, place);
+            let rule = self.desired.get(datapath, place);
             if rule.is_some_and(|rule| rule.standing == Standing::Confirmed) {
-                self.tables
-                    .desired
-                    .set_standing((datapath, place), Standing::Sent);
+                self.desired.set_standing((datapath, place), Standing::Sent);
             }
         }
     }
 
-    fn plan_repair(&mut self, datapath: DatapathId, task: Task, finding: Finding) -> Repair {
+    fn plan_repair(
+        &mut self,
+        ctx: &Context,
+        datapath: DatapathId,
+        task: Task,
+        finding: Finding,
+    ) -> Repair {
         let mut room = MAX_MENDED;
         let mut take = |count: usize| {
             let taken = count.min(room);
@@ -131,7 +144,7 @@ impl Controller {
         let changed = take(finding.different.len());
         // What is refused is sent again in its own time.
         let is_refused = |place: &RulePlace| {
-            let rule = self.tables.desired.get(datapath, *place);
+            let rule = self.desired.get(datapath, *place);
             rule.is_some_and(|rule| rule.standing == Standing::Refused)
         };
         let missing = finding.missing.into_iter().filter(|at| !is_refused(at));
@@ -142,7 +155,7 @@ impl Controller {
             || added < missing.len()
             || removed < finding.excess.len();
         let different = &finding.different[..changed];
-        if let Some(watched) = self.tables.reconciliation.switches.get_mut(&datapath) {
+        if let Some(watched) = self.reconciliation.switches.get_mut(&datapath) {
             different
                 .iter()
                 .for_each(|different| watched.dialect.written_over(different));
@@ -157,31 +170,32 @@ impl Controller {
             is_part,
             transaction: None,
             is_committing: false,
-            since: self.ctx.now,
+            since: ctx.now,
         }
     }
 
     fn open_bundle(
         &mut self,
+        ctx: &mut Context,
         slot: Slot,
         datapath: DatapathId,
         mut repair: Repair,
         bundles: Bundles,
     ) {
-        let transaction = self.tables.confirmations.transaction();
-        control(BundleControlKind::OpenRequest).emit(transaction, self.ctx.outbox.to(slot));
+        let transaction = self.confirmations.transaction();
+        control(BundleControlKind::OpenRequest).emit(transaction, ctx.outbox.to(slot));
         repair.transaction = Some(transaction);
-        if let Some(watched) = self.tables.reconciliation.switches.get_mut(&datapath) {
+        if let Some(watched) = self.reconciliation.switches.get_mut(&datapath) {
             watched.repair = Some(repair);
         }
         if bundles == Bundles::Known {
-            self.fill_bundle(slot, datapath);
+            self.fill_bundle(ctx, slot, datapath);
         }
     }
 
     /// Puts a repair into its bundle, and has that committed.
-    fn fill_bundle(&mut self, slot: Slot, datapath: DatapathId) {
-        let watched = self.tables.reconciliation.switches.get_mut(&datapath);
+    fn fill_bundle(&mut self, ctx: &mut Context, slot: Slot, datapath: DatapathId) {
+        let watched = self.reconciliation.switches.get_mut(&datapath);
         let repair = watched.and_then(|watched| watched.repair.as_mut());
         let Some(repair) = repair.filter(|repair| !repair.is_committing) else {
             return;
@@ -190,7 +204,7 @@ impl Controller {
             return;
         };
         repair.is_committing = true;
-        let out = self.ctx.outbox.to(slot);
+        let out = ctx.outbox.to(slot);
         let mut message = Vec::new();
         let mut add = |message: &mut Vec<u8>| {
             transaction.patch(message);
@@ -209,12 +223,12 @@ impl Controller {
             add(&mut message);
         }
         for place in &repair.write {
-            if let Some(rule) = self.tables.desired.get(datapath, *place) {
+            if let Some(rule) = self.desired.get(datapath, *place) {
                 rule.emit_add(&mut message);
                 add(&mut message);
             }
         }
-        let out = self.ctx.outbox.to(slot);
+        let out = ctx.outbox.to(slot);
         control(BundleControlKind::CloseRequest).emit(transaction, out);
         control(BundleControlKind::CommitRequest).emit(transaction, out);
     }
@@ -222,12 +236,13 @@ impl Controller {
     /// Takes what a switch says about a bundle.
     pub(super) fn bundle_controlled(
         &mut self,
+        ctx: &mut Context,
         slot: Slot,
         datapath: DatapathId,
         transaction: TransactionId,
         said: &BundleControl<'_>,
     ) {
-        let Some(watched) = self.tables.reconciliation.switches.get_mut(&datapath) else {
+        let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
             return;
         };
         let repair = watched.repair.as_ref();
@@ -237,11 +252,11 @@ impl Controller {
         match said.kind {
             BundleControlKind::OpenReply => {
                 watched.bundles = Bundles::Known;
-                self.fill_bundle(slot, datapath);
+                self.fill_bundle(ctx, slot, datapath);
             }
             BundleControlKind::CommitReply => {
                 if let Some(repair) = watched.repair.take() {
-                    self.await_one(Operation::Repair(datapath, repair), slot);
+                    self.await_one(ctx, Operation::Repair(datapath, repair), slot);
                 }
             }
             BundleControlKind::OpenRequest
@@ -257,33 +272,41 @@ impl Controller {
     /// was one.
     pub(super) fn bundle_refused(
         &mut self,
+        ctx: &mut Context,
         slot: Slot,
         datapath: DatapathId,
         transaction: TransactionId,
     ) -> bool {
-        let Some(watched) = self.tables.reconciliation.switches.get_mut(&datapath) else {
+        let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
             return false;
         };
         let is_it = |repair: &mut Repair| repair.transaction == Some(transaction);
         let Some(mut repair) = watched.repair.take_if(is_it) else {
-            return self.tables.refused_bundles.contains(&(slot, transaction));
+            return self.refused_bundles.contains(&(slot, transaction));
         };
         match repair.is_committing {
-            true => control(BundleControlKind::DiscardRequest)
-                .emit(transaction, self.ctx.outbox.to(slot)),
+            true => {
+                control(BundleControlKind::DiscardRequest).emit(transaction, ctx.outbox.to(slot))
+            }
             false => watched.bundles = Bundles::None,
         }
-        self.tables.refused_bundles.insert((slot, transaction));
+        self.refused_bundles.insert((slot, transaction));
         repair.transaction = None;
-        self.mend_plainly(slot, datapath, repair);
+        self.mend_plainly(ctx, slot, datapath, repair);
         true
     }
 
     /// Sends a repair message by message.
-    fn mend_plainly(&mut self, slot: Slot, datapath: DatapathId, repair: Repair) {
-        let out = self.ctx.outbox.to(slot);
+    fn mend_plainly(
+        &mut self,
+        ctx: &mut Context,
+        slot: Slot,
+        datapath: DatapathId,
+        repair: Repair,
+    ) {
+        let out = ctx.outbox.to(slot);
         for place in &repair.write {
-            if let Some(rule) = self.tables.desired.get(datapath, *place) {
+            if let Some(rule) = self.desired.get(datapath, *place) {
                 rule.emit_add(out);
             }
         }
@@ -291,21 +314,25 @@ impl Controller {
             emit_delete(reported, out);
         }
         if !repair.delete.is_empty() {
-            self.note_room(datapath);
+            self.note_room(ctx, datapath);
         }
-        self.await_one(Operation::Repair(datapath, repair), slot);
+        self.await_one(ctx, Operation::Repair(datapath, repair), slot);
     }
 
     /// Takes in that a switch has been mended.
-    pub(super) fn mended(&mut self, datapath: DatapathId, repair: Repair) {
-        let slot = self.ctx.sessions.of_switch(datapath);
-        self.tables
-            .refused_bundles
-            .retain(|(at, _)| Some(*at) != slot);
-        let Some(watched) = self.tables.reconciliation.switches.get_mut(&datapath) else {
+    pub(super) fn mended(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        datapath: DatapathId,
+        repair: Repair,
+    ) {
+        let slot = ctx.sessions.of_switch(datapath);
+        self.refused_bundles.retain(|(at, _)| Some(*at) != slot);
+        let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
             return;
         };
-        watched.mended_at = Some(self.ctx.now);
+        watched.mended_at = Some(ctx.now);
         let (added, changed, removed) = (repair.added, repair.changed, repair.delete.len());
         let slice = match repair.task {
             Task::Slice(slice) | Task::Verify(_, Some(slice)) => Some(slice),
@@ -334,39 +361,45 @@ impl Controller {
             self.confirm_entry((datapath, *place));
         }
         if is_first {
-            self.ctx.outbox.notify(Event::Synchronised {
+            ctx.outbox.notify(Event::Synchronised {
                 datapath,
                 added: added + changed,
                 removed,
             });
-            self.synchronised(datapath);
+            self.synchronised(ctx, owners, datapath);
         } else {
-            self.ctx.outbox.notify(Event::Mended {
+            ctx.outbox.notify(Event::Mended {
                 datapath,
                 added,
                 changed,
                 removed,
             });
-            self.settle_places(datapath, &repair.write);
+            self.settle_places(ctx, owners, datapath, &repair.write);
         }
-        self.task_done(datapath);
+        self.task_done(ctx, owners, datapath);
     }
 
-    fn settle_places(&mut self, datapath: DatapathId, places: &[RulePlace]) {
+    fn settle_places(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        datapath: DatapathId,
+        places: &[RulePlace],
+    ) {
         let rules = places
             .iter()
-            .filter_map(|place| self.tables.desired.get(datapath, *place));
+            .filter_map(|place| self.desired.get(datapath, *place));
         let subjects: BTreeSet<EntryOwner> = rules.map(|rule| rule.subject).collect();
         for subject in subjects {
-            self.settle(subject);
-            self.resume_subject(subject);
+            self.settle(ctx, owners, subject);
+            self.resume_subject(ctx, owners, subject);
         }
     }
 
     /// Does without bundles where a switch says nothing to one for long.
-    pub(super) fn give_up_repairs(&mut self) {
-        let (now, limit) = (self.ctx.now, self.ctx.timers.echo_timeout);
-        let switches = self.tables.reconciliation.switches.iter_mut();
+    pub(super) fn give_up_repairs(&mut self, ctx: &mut Context) {
+        let (now, limit) = (ctx.now, ctx.timers.echo_timeout);
+        let switches = self.reconciliation.switches.iter_mut();
         let late = switches.filter_map(|(datapath, watched)| {
             let is_late = |repair: &mut Repair| now.saturating_since(repair.since) >= limit;
             let mut repair = watched.repair.take_if(is_late)?;
@@ -376,8 +409,8 @@ impl Controller {
         });
         let late: Vec<(DatapathId, Repair)> = late.collect();
         for (datapath, repair) in late {
-            if let Some(slot) = self.ctx.sessions.of_switch(datapath) {
-                self.mend_plainly(slot, datapath, repair);
+            if let Some(slot) = ctx.sessions.of_switch(datapath) {
+                self.mend_plainly(ctx, slot, datapath, repair);
             }
         }
     }

@@ -14,8 +14,8 @@ use crate::place::PortId;
 use crate::session::{CloseReason, ConnectionId, Session, Slot, Step, port_of};
 use crate::view::{Carrier, Port};
 
-use super::Controller;
 use super::memory::Memory;
+use super::{Context, Controller, Topology};
 
 /// What is known of how switches speak with us.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ impl Controller {
     /// Closes a connection for what its peer did.
     pub(super) fn close(&mut self, slot: Slot, reason: CloseReason) {
         self.ctx.counters.closed += 1;
-        self.translate_last_words(slot);
+        self.southbound.translate_last_words(&mut self.ctx, slot);
         self.ctx.outbox.close(slot, reason);
         self.forget(slot);
     }
@@ -76,7 +76,7 @@ impl Controller {
             return;
         };
         self.southbound.punts.add(&session.punts);
-        if let Some(forwarding) = &mut self.owners.forwarding {
+        if let Some(forwarding) = &mut self.network.owners.forwarding {
             forwarding.close(session.connection);
         }
         match session.datapath() {
@@ -89,30 +89,39 @@ impl Controller {
 
     /// Takes in that a switch is not spoken with any more.
     pub(super) fn switch_lost(&mut self, slot: Slot, datapath: DatapathId) {
-        let lost = self.tables.desired.disconnect(datapath);
-        if let Some(switch) = self.topology.view.switch(datapath) {
-            self.topology.view.disconnect(switch);
-            self.note_away(datapath);
-            self.switch_concerns_intents(datapath);
-            let name = self.name_of_switch(datapath);
+        let lost = self.network.tables.desired.disconnect(datapath);
+        if let Some(switch) = self.network.topology.view.switch(datapath) {
+            self.network.topology.view.disconnect(switch);
+            self.network.topology.note_away(&self.ctx, datapath);
+            self.network
+                .owners
+                .switch_concerns_intents(&mut self.network.topology, datapath);
+            let name = self.ctx.name_of_switch(datapath);
             self.ctx.outbox.notify(Event::SwitchLost { datapath, name });
-            self.stall_moves(datapath);
-            self.stop_watching(datapath);
+            self.network.tables.stall_moves(datapath);
+            self.network
+                .tables
+                .stop_watching(&mut self.ctx, &self.network.owners, datapath);
             self.modes.lose(&mut self.ctx, datapath);
-            self.suspect(datapath);
+            self.network.topology.suspect(&mut self.ctx, datapath);
             self.ctx.promises_changed();
         }
         self.abandon(slot);
         for subject in lost {
-            self.entries_answered(subject);
+            self.network
+                .tables
+                .entries_answered(&mut self.ctx, &mut self.network.owners, subject);
         }
     }
 
     /// Waits for nothing any more that was sent over a connection.
     fn abandon(&mut self, slot: Slot) {
-        self.tables.refused_bundles.retain(|(at, _)| *at != slot);
-        self.tables.unasked.forget(slot);
-        for operation in self.tables.confirmations.abandon(slot) {
+        self.network
+            .tables
+            .refused_bundles
+            .retain(|(at, _)| *at != slot);
+        self.network.tables.unasked.forget(slot);
+        for operation in self.network.tables.confirmations.abandon(slot) {
             self.confirmed(operation);
         }
     }
@@ -215,7 +224,8 @@ impl Controller {
             }
             Step::Ready(datapath, ports) => self.ready(slot, datapath, &ports),
             Step::OtherMaster(datapath) => {
-                self.other_master(datapath);
+                self.southbound
+                    .other_master(&mut self.ctx, &mut self.network.topology, datapath);
                 true
             }
             Step::Close(reason) => {
@@ -252,25 +262,58 @@ impl Controller {
             Message::PacketIn(packet_in) => self.punted(slot, datapath, packet_in),
             Message::PortStatus(status) => self.port_changed(datapath, status),
             Message::BarrierReply => {
-                if let Some(confirmed) = self.tables.confirmations.confirm(slot, header.transaction)
+                if let Some(confirmed) = self
+                    .network
+                    .tables
+                    .confirmations
+                    .confirm(slot, header.transaction)
                 {
-                    self.messages_confirmed(datapath, confirmed.covers);
+                    self.network.tables.messages_confirmed(
+                        &mut self.ctx,
+                        &mut self.network.owners,
+                        datapath,
+                        confirmed.covers,
+                    );
                     if let Some(operation) = confirmed.operation {
                         self.confirmed(operation);
                     }
                 }
             }
-            Message::FlowRemoved(removed) => self.entry_gone(datapath, removed),
+            Message::FlowRemoved(removed) => {
+                self.network.tables.entry_gone(&self.ctx, datapath, removed)
+            }
             Message::BundleControl(said) => {
-                self.bundle_controlled(slot, datapath, header.transaction, said);
+                self.network.tables.bundle_controlled(
+                    &mut self.ctx,
+                    slot,
+                    datapath,
+                    header.transaction,
+                    said,
+                );
             }
             Message::Error(error) => self.refused(slot, datapath, header.transaction, error),
-            Message::Mode(said) => self.mode_said(datapath, said),
+            Message::Mode(said) => {
+                self.modes
+                    .mode_said(&mut self.ctx, &mut self.network, datapath, said)
+            }
             Message::RoleReply(said) => self.role_said(slot, datapath, *said),
-            Message::MultipartReply(reply) if self.mode_reported(datapath, reply) => {}
+            Message::MultipartReply(reply)
+                if self.modes.mode_reported(&mut self.ctx, datapath, reply) => {}
             Message::MultipartReply(reply) => {
-                if !self.counts_reported(slot, datapath, header.transaction, reply) {
-                    self.reported(datapath, header.transaction, reply);
+                if !self.network.tables.counts_reported(
+                    &mut self.ctx,
+                    slot,
+                    datapath,
+                    header.transaction,
+                    reply,
+                ) {
+                    self.network.tables.reported(
+                        &mut self.ctx,
+                        &mut self.network.owners,
+                        datapath,
+                        header.transaction,
+                        reply,
+                    );
                 }
             }
             Message::Hello(_)
@@ -304,7 +347,7 @@ impl Controller {
     /// is asked which entries it has. Returns whether its connection stays.
     fn ready(&mut self, slot: Slot, datapath: DatapathId, ports: &[Port]) -> bool {
         if !self.ctx.sessions.claim(datapath, slot) {
-            let name = self.name_of_switch(datapath);
+            let name = self.ctx.name_of_switch(datapath);
             self.ctx
                 .outbox
                 .notify(Event::DuplicateSwitch { datapath, name });
@@ -315,77 +358,85 @@ impl Controller {
             return false;
         }
         self.make_place(datapath);
-        self.topology.strangers.away_since.remove(&datapath);
-        let Some((_, lost)) = self.topology.view.connect(self.ctx.now, datapath, ports) else {
+        self.network.topology.strangers.away_since.remove(&datapath);
+        let Some((_, lost)) = self
+            .network
+            .topology
+            .view
+            .connect(self.ctx.now, datapath, ports)
+        else {
             self.close(slot, CloseReason::TooLarge);
             return false;
         };
-        if let (Some(forwarding), Some(session)) =
-            (&mut self.owners.forwarding, self.ctx.sessions.get(slot))
-        {
+        if let (Some(forwarding), Some(session)) = (
+            &mut self.network.owners.forwarding,
+            self.ctx.sessions.get(slot),
+        ) {
             forwarding.expect_entries(session.connection);
         }
-        self.tables.desired.connect(datapath);
-        self.topology.others.remove(&datapath);
-        self.doubt_echoes(datapath);
+        self.network.tables.desired.connect(datapath);
+        self.network.topology.others.remove(&datapath);
+        self.network.topology.doubt_echoes(&self.ctx, datapath);
         let ports_up = ports.iter().filter(|port| port.carrier == Carrier::Up);
         let count = ports.len();
-        self.topology.link_trust.switch_up(self.ctx.now, datapath);
+        self.network
+            .topology
+            .link_trust
+            .switch_up(self.ctx.now, datapath);
         self.ctx.outbox.notify(Event::SwitchConnected {
             datapath,
-            name: self.name_of_switch(datapath),
+            name: self.ctx.name_of_switch(datapath),
             ports: count,
         });
-        self.want_services(slot, datapath);
+        self.network
+            .tables
+            .want_services(&mut self.ctx, slot, datapath);
         for port in ports_up {
-            self.probe(PortId::new(datapath, port.number));
+            self.network
+                .topology
+                .probe(&mut self.ctx, PortId::new(datapath, port.number));
         }
         for link in lost {
-            self.link_lost(link, Detection::PortStatus);
+            self.recovery.link_lost(
+                &mut self.ctx,
+                &mut self.network,
+                link,
+                Detection::PortStatus,
+            );
         }
         for change in self
+            .network
             .topology
             .hosts
-            .attach(&mut self.topology.view, datapath)
+            .attach(&mut self.network.topology.view, datapath)
         {
             self.tell_of_host(change);
         }
-        self.note_carriers(datapath);
+        self.network.topology.note_carriers(&self.ctx, datapath);
         self.ctx.promises_changed();
-        self.check_expected();
-        self.switch_concerns_intents(datapath);
-        self.extend_intents(datapath);
-        self.follow_links();
-        self.begin_modes(slot, datapath);
+        self.recovery
+            .check_expected(&mut self.ctx, &mut self.network);
+        self.network
+            .owners
+            .switch_concerns_intents(&mut self.network.topology, datapath);
+        self.programs
+            .extend_intents(&mut self.ctx, &mut self.network, datapath);
+        self.network
+            .owners
+            .follow_links(&mut self.ctx, &self.network.topology);
+        self.modes
+            .begin_modes(&mut self.ctx, &mut self.network, slot, datapath);
         if self.ctx.memory == Memory::Complete {
-            self.keep_switch(datapath);
-            self.ask_for_entries(datapath);
+            self.network.topology.keep_switch(&mut self.ctx, datapath);
+            self.network
+                .tables
+                .ask_for_entries(&mut self.ctx, &self.network.owners, datapath);
         }
         true
     }
 
-    /// Sends a probe for a link from a port.
-    pub(super) fn probe(&mut self, port: PortId) {
-        self.send_probe(port, MacAddress::NEAREST_BRIDGE);
-    }
-
-    /// Sends a probe of either kind from a port.
-    pub(super) fn send_probe(&mut self, port: PortId, to: MacAddress) {
-        let Some(slot) = self.ctx.sessions.of_switch(port.datapath) else {
-            return;
-        };
-        let Some(known) = self.topology.view.port(port) else {
-            return;
-        };
-        let class = self.ctx.parameters.probe_class(port);
-        let out = self.ctx.outbox.to(slot);
-        self.topology
-            .prober
-            .emit(self.ctx.now, (to, port), known.mac, class, out);
-    }
-
     fn port_changed(&mut self, datapath: DatapathId, status: &PortStatus) {
-        let Some(switch) = self.topology.view.switch(datapath) else {
+        let Some(switch) = self.network.topology.view.switch(datapath) else {
             return;
         };
         let mut port = port_of(&status.port);
@@ -398,19 +449,33 @@ impl Controller {
         }
         let id = PortId::new(datapath, port.number);
         match port.carrier {
-            Carrier::Down => self.topology.link_trust.port_down(id),
-            Carrier::Up if self.topology.view.port(id).is_some_and(is_up) => {}
-            Carrier::Up => self.topology.link_trust.port_up(self.ctx.now, id),
+            Carrier::Down => self.network.topology.link_trust.port_down(id),
+            Carrier::Up if self.network.topology.view.port(id).is_some_and(is_up) => {}
+            Carrier::Up => self.network.topology.link_trust.port_up(self.ctx.now, id),
         }
-        if let Some(link) = self.topology.view.set_port(self.ctx.now, switch, port) {
-            self.link_lost(link, Detection::PortStatus);
+        if let Some(link) = self
+            .network
+            .topology
+            .view
+            .set_port(self.ctx.now, switch, port)
+        {
+            self.recovery.link_lost(
+                &mut self.ctx,
+                &mut self.network,
+                link,
+                Detection::PortStatus,
+            );
         }
-        self.note_carrier(id);
+        self.network.topology.note_carrier(&self.ctx, id);
         self.ctx.promises_changed();
         if port.carrier == Carrier::Up {
-            self.probe(PortId::new(datapath, port.number));
+            self.network
+                .topology
+                .probe(&mut self.ctx, PortId::new(datapath, port.number));
         }
-        self.follow_links();
+        self.network
+            .owners
+            .follow_links(&mut self.ctx, &self.network.topology);
     }
 
     fn refused(
@@ -423,12 +488,48 @@ impl Controller {
         if error.kind == ErrorKind::BadRequest(BadRequest::IsSlave) {
             return self.leave_to_other(slot, datapath);
         }
-        let is_other = self.mode_refused(datapath, transaction, error.kind)
-            || self.question_refused(datapath, transaction)
-            || self.bundle_refused(slot, datapath, transaction);
+        let is_other = self
+            .modes
+            .mode_refused(&mut self.ctx, datapath, transaction, error.kind)
+            || self.network.tables.question_refused(
+                &mut self.ctx,
+                &mut self.network.owners,
+                datapath,
+                transaction,
+            )
+            || self
+                .network
+                .tables
+                .bundle_refused(&mut self.ctx, slot, datapath, transaction);
         if !is_other {
-            self.entry_refused(datapath, transaction, error);
+            self.network.tables.entry_refused(
+                &mut self.ctx,
+                &mut self.network.owners,
+                datapath,
+                transaction,
+                error,
+            );
         }
+    }
+}
+
+impl Topology {
+    /// Sends a probe for a link from a port.
+    pub(super) fn probe(&mut self, ctx: &mut Context, port: PortId) {
+        self.send_probe(ctx, port, MacAddress::NEAREST_BRIDGE);
+    }
+
+    /// Sends a probe of either kind from a port.
+    pub(super) fn send_probe(&mut self, ctx: &mut Context, port: PortId, to: MacAddress) {
+        let Some(slot) = ctx.sessions.of_switch(port.datapath) else {
+            return;
+        };
+        let Some(known) = self.view.port(port) else {
+            return;
+        };
+        let class = ctx.parameters.probe_class(port);
+        let out = ctx.outbox.to(slot);
+        self.prober.emit(ctx.now, (to, port), known.mac, class, out);
     }
 }
 

@@ -24,8 +24,8 @@ use crate::northbound::FlowId;
 use crate::session::Slot;
 use crate::transition::{Change, Stage, Stages};
 
-use super::Controller;
 use super::links::Operation;
+use super::{Context, Network, Owners, Tables};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct UpdateId(u64);
@@ -183,28 +183,33 @@ impl Unasked {
     }
 }
 
-impl Controller {
+impl Tables {
     /// Returns those entries of a subject that are to stay and that its switches
     /// have not confirmed.
     pub(super) fn unconfirmed(&self, subject: EntryOwner, wanted: &Content) -> Vec<RuleKey> {
         let is_unconfirmed = |spot: &RuleKey| {
-            let rule = self.tables.desired.get(spot.0, spot.1);
+            let rule = self.desired.get(spot.0, spot.1);
             let own = rule.filter(|rule| rule.subject == subject);
             own.is_some_and(|rule| rule.standing != Standing::Confirmed)
         };
         wanted.keys().copied().filter(is_unconfirmed).collect()
     }
 
-    pub(super) fn begin_move(&mut self, parts: BTreeMap<EntryOwner, Part>) {
+    pub(super) fn begin_move(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        parts: BTreeMap<EntryOwner, Part>,
+    ) {
         if !parts.is_empty() {
-            let id = self.tables.moves.insert(parts, Phase::Build);
-            self.advance_move(id);
+            let id = self.moves.insert(parts, Phase::Build);
+            self.advance_move(ctx, owners, id);
         }
     }
 
     /// Sends the next stages of a move whose last ones are confirmed.
-    fn advance_move(&mut self, id: UpdateId) {
-        while let Some(moving) = self.tables.moves.all.get(&id) {
+    fn advance_move(&mut self, ctx: &mut Context, owners: &mut Owners, id: UpdateId) {
+        while let Some(moving) = self.moves.all.get(&id) {
             let phase = moving.phase;
             if moving.is_unconfirmed || !moving.away.is_empty() || phase == Phase::Linger {
                 return;
@@ -212,15 +217,15 @@ impl Controller {
             if phase == Phase::Build && !self.hold_up_unconfirmed(id) {
                 return;
             }
-            let Some(reached) = self.send_next_stages(id, phase) else {
+            let Some(reached) = self.send_next_stages(ctx, owners, id, phase) else {
                 match phase {
-                    Phase::Build => self.built(id),
-                    Phase::Clear => drop(self.tables.moves.remove(id)),
+                    Phase::Build => self.built(ctx, owners, id),
+                    Phase::Clear => drop(self.moves.remove(id)),
                     Phase::Linger => return,
                 }
                 continue;
             };
-            let Some(moving) = self.tables.moves.all.get_mut(&id) else {
+            let Some(moving) = self.moves.all.get_mut(&id) else {
                 return;
             };
             moving.asked = reached.switches;
@@ -230,7 +235,7 @@ impl Controller {
             }
             if !reached.slots.is_empty() {
                 moving.is_unconfirmed = true;
-                let done = self.await_all(Operation::StagedUpdate(id), reached.slots);
+                let done = self.await_all(ctx, Operation::StagedUpdate(id), reached.slots);
                 debug_assert!(done.is_none(), "switches are waited for");
                 return;
             }
@@ -238,9 +243,15 @@ impl Controller {
     }
 
     /// Sends the next stage of each part of a move. Returns nothing if none is left.
-    fn send_next_stages(&mut self, id: UpdateId, phase: Phase) -> Option<Reached> {
+    fn send_next_stages(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        id: UpdateId,
+        phase: Phase,
+    ) -> Option<Reached> {
         let mut all = Reached::default();
-        let moving = self.tables.moves.all.get_mut(&id)?;
+        let moving = self.moves.all.get_mut(&id)?;
         let mut due = Vec::new();
         for (subject, part) in &mut moving.parts {
             let stages = match phase {
@@ -257,16 +268,15 @@ impl Controller {
         for (subject, stage) in due {
             let mut reached = Reached::default();
             let is_over = stage.iter().any(|(spot, _)| {
-                self.tables
-                    .desired
+                self.desired
                     .get(spot.0, spot.1)
                     .is_some_and(|rule| rule.subject == subject)
             });
-            self.send_stage(subject, stage, &mut reached);
+            self.send_stage(ctx, owners, subject, stage, &mut reached);
             all.slots.append(&mut reached.slots);
             all.switches.append(&mut reached.switches);
             all.away.append(&mut reached.away);
-            let moving = self.tables.moves.all.get_mut(&id);
+            let moving = self.moves.all.get_mut(&id);
             if let Some(part) = moving.and_then(|moving| moving.parts.get_mut(&subject)) {
                 part.relies_on = reached.spots;
                 part.is_switched |= is_over;
@@ -276,168 +286,358 @@ impl Controller {
     }
 
     /// Makes changes what the switches should have, and sends them.
-    pub(super) fn send_stage(&mut self, subject: EntryOwner, stage: Stage, reached: &mut Reached) {
+    pub(super) fn send_stage(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        subject: EntryOwner,
+        stage: Stage,
+        reached: &mut Reached,
+    ) {
         for (spot, change) in stage {
             let (order, contest) = match change {
-                Change::Put(form) => self.tables.desired.put(subject, spot, form),
-                Change::Take => (self.tables.desired.take(subject, spot), None),
+                Change::Put(form) => self.desired.put(subject, spot, form),
+                Change::Take => (self.desired.take(subject, spot), None),
             };
             let (datapath, _) = spot;
             reached.spots.push(spot);
             reached.switches.insert(datapath);
-            match (order, self.ctx.sessions.of_switch(datapath)) {
+            match (order, ctx.sessions.of_switch(datapath)) {
                 (Order::Nothing, _) => {}
                 (_, None) => {
                     reached.away.insert(datapath);
                 }
                 (Order::Add(rule), Some(slot)) => {
-                    rule.emit_add(self.ctx.outbox.to(slot));
+                    rule.emit_add(ctx.outbox.to(slot));
                     reached.slots.insert(slot);
                 }
                 (Order::Delete(form), Some(slot)) => {
-                    form.emit_delete(subject.transaction(), self.ctx.outbox.to(slot));
+                    form.emit_delete(subject.transaction(), ctx.outbox.to(slot));
                     reached.slots.insert(slot);
-                    self.note_room(datapath);
+                    self.note_room(ctx, datapath);
                 }
             }
             if let Some(contest) = contest {
-                self.lost_contest(contest);
+                owners.lost_contest(ctx, contest);
             }
         }
     }
 
     /// Goes on with a move when all its switches have confirmed what they were sent.
-    pub(super) fn move_confirmed(&mut self, id: UpdateId) {
-        if let Some(moving) = self.tables.moves.all.get_mut(&id) {
+    pub(super) fn move_confirmed(&mut self, ctx: &mut Context, owners: &mut Owners, id: UpdateId) {
+        if let Some(moving) = self.moves.all.get_mut(&id) {
             moving.is_unconfirmed = false;
-            self.advance_move(id);
+            self.advance_move(ctx, owners, id);
         }
     }
 
     /// Takes in that a switch has done all messages up to one.
-    pub(super) fn messages_confirmed(&mut self, datapath: DatapathId, covers: u64) {
+    pub(super) fn messages_confirmed(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        datapath: DatapathId,
+        covers: u64,
+    ) {
         let mut answered = Vec::new();
         // Who moves may wait for one entry of several.
-        let is_all = !self.tables.moves.is_empty();
-        let refusals = &mut self.tables.refusals;
-        let is_news =
-            self.tables
-                .desired
-                .confirm_up_to(datapath, covers, is_all, |subject, place| {
-                    if let Some(place) = place {
-                        refusals.made_good((datapath, place));
-                    }
-                    if answered.last() != Some(&subject) {
-                        answered.push(subject);
-                    }
-                });
+        let is_all = !self.moves.is_empty();
+        let refusals = &mut self.refusals;
+        let is_news = self
+            .desired
+            .confirm_up_to(datapath, covers, is_all, |subject, place| {
+                if let Some(place) = place {
+                    refusals.made_good((datapath, place));
+                }
+                if answered.last() != Some(&subject) {
+                    answered.push(subject);
+                }
+            });
         if is_news {
-            self.ctx.promises_changed();
+            ctx.promises_changed();
         }
         for subject in answered {
-            self.entries_answered(subject);
+            self.entries_answered(ctx, owners, subject);
         }
     }
 
     /// Tells a subject what became of its entries, unless its move does when it comes to
     /// an end.
-    pub(super) fn entries_answered(&mut self, subject: EntryOwner) {
-        if !self.tables.moves.is_under_way(subject) {
-            self.settle(subject);
+    pub(super) fn entries_answered(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        subject: EntryOwner,
+    ) {
+        if !self.moves.is_under_way(subject) {
+            self.settle(ctx, owners, subject);
         }
-        self.resume_subject(subject);
+        self.resume_subject(ctx, owners, subject);
     }
 
     /// Notes that a switch has an entry, unless it has refused it. One that is
     /// gone, or has come back and was not compared yet, may have lost it.
     pub(super) fn confirm_entry(&mut self, spot: RuleKey) {
-        if self.tables.desired.confirm(spot) {
-            self.tables.refusals.made_good(spot);
+        if self.desired.confirm(spot) {
+            self.refusals.made_good(spot);
         }
     }
 
     /// Tells that the new ways of a move stand, and lets the old ones run empty.
-    fn built(&mut self, id: UpdateId) {
-        let Some(mut moving) = self.tables.moves.remove(id) else {
+    fn built(&mut self, ctx: &mut Context, owners: &mut Owners, id: UpdateId) {
+        let Some(mut moving) = self.moves.remove(id) else {
             return;
         };
         let mut flows = Vec::new();
         for (subject, part) in &mut moving.parts {
             if let EntryOwner::Flow(flow) = *subject {
                 if let Some(way) = part.to.take() {
-                    self.change_way(flow, way);
-                    self.has_moved(flow);
+                    owners.change_way(ctx, flow, way);
+                    owners.has_moved(ctx, flow);
                 }
                 flows.push(flow);
             }
         }
-        let travel_time = self.travel_time(&flows);
-        self.moved(&flows);
+        let travel_time = owners.travel_time(&flows);
+        owners.moved(ctx, &flows);
         for subject in moving.parts.keys() {
-            self.settle(*subject);
+            self.settle(ctx, owners, *subject);
         }
         moving.parts.retain(|_, part| !part.stages.clear.is_empty());
         if moving.parts.is_empty() {
             return;
         }
-        let id = self.tables.moves.insert(moving.parts, Phase::Linger);
-        self.tables
-            .moves
-            .lingering
-            .insert((self.ctx.now + travel_time, id));
-    }
-
-    /// Returns the longest time for which a frame with a promise may be on its
-    /// way. Frames without one are not waited for.
-    fn travel_time(&self, flows: &[FlowId]) -> Duration {
-        let flows = flows.iter().filter_map(|flow| self.owners.flows.get(*flow));
-        let longest = flows.filter_map(|flow| flow.admission.guarantee).max();
-        longest.unwrap_or_default().round_up()
+        let id = self.moves.insert(moving.parts, Phase::Linger);
+        self.moves.lingering.insert((ctx.now + travel_time, id));
     }
 
     /// Takes the old ways away that have become empty.
-    pub(super) fn clear_old_ways(&mut self) {
-        while let Some((until, id)) = self.tables.moves.lingering.first().copied()
-            && until <= self.ctx.now
+    pub(super) fn clear_old_ways(&mut self, ctx: &mut Context, owners: &mut Owners) {
+        while let Some((until, id)) = self.moves.lingering.first().copied()
+            && until <= ctx.now
         {
-            self.tables.moves.lingering.pop_first();
-            if let Some(moving) = self.tables.moves.all.get_mut(&id) {
+            self.moves.lingering.pop_first();
+            if let Some(moving) = self.moves.all.get_mut(&id) {
                 moving.phase = Phase::Clear;
-                self.advance_move(id);
+                self.advance_move(ctx, owners, id);
             }
         }
     }
 
     /// Sends all that is left of a subject's move at once: what follows relies on
     /// its entries being what they should be.
-    pub(super) fn hasten(&mut self, subject: EntryOwner) {
-        let Some(part) = self.tables.moves.take(subject) else {
+    pub(super) fn hasten(&mut self, ctx: &mut Context, owners: &mut Owners, subject: EntryOwner) {
+        let Some(part) = self.moves.take(subject) else {
             return;
         };
         let mut reached = Reached::default();
         for stage in part.stages.build.into_iter().chain(part.stages.clear) {
-            self.send_stage(subject, stage, &mut reached);
+            self.send_stage(ctx, owners, subject, stage, &mut reached);
         }
         if let (EntryOwner::Flow(flow), Some(way)) = (subject, part.to) {
-            self.change_way(flow, way);
-            self.has_moved(flow);
+            owners.change_way(ctx, flow, way);
+            owners.has_moved(ctx, flow);
         }
         self.ask_later(subject, &reached);
     }
 
+    /// Takes all entries of a subject away at once.
+    fn take_all(&mut self, ctx: &mut Context, owners: &mut Owners, subject: EntryOwner) {
+        let spots: Vec<RuleKey> = self.desired.of_subject(subject).collect();
+        let takes = spots.into_iter().map(|spot| (spot, Change::Take));
+        let mut reached = Reached::default();
+        self.send_stage(ctx, owners, subject, takes.collect(), &mut reached);
+        self.ask_later(subject, &reached);
+    }
+
+    /// Gives a flow that has no entries those of its base tree.
+    pub(super) fn send_first(&mut self, ctx: &mut Context, owners: &mut Owners, id: FlowId) {
+        if let Some(flow) = owners.flows.get(id) {
+            let class = flow.admission.requirement.class;
+            let entries = flow.rule.forms(&flow.admission.ways.base, class).collect();
+            self.give(ctx, owners, EntryOwner::Flow(id), entries);
+        }
+    }
+
+    /// Gives entries to a subject that has none.
+    pub(super) fn give(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        subject: EntryOwner,
+        entries: Vec<(RuleKey, Form)>,
+    ) {
+        if !self.desired.has_room(0, entries.len()) {
+            owners.rules_settled(ctx, subject, Outcome::TooMany);
+            return;
+        }
+        let (outbox, sessions, unasked) = (&mut ctx.outbox, &ctx.sessions, &mut self.unasked);
+        let (mut is_asked, mut contests) = (false, Vec::new());
+        self.desired
+            .put_all(subject, entries, |spot, order, contest| {
+                contests.extend(contest);
+                if let (Order::Add(rule), Some(slot)) = (order, sessions.of_switch(spot.0)) {
+                    rule.emit_add(outbox.to(slot));
+                    unasked.slots.insert(slot);
+                    is_asked = true;
+                }
+            });
+        if !is_asked {
+            self.unasked.idle.push(subject);
+        }
+        for contest in contests {
+            owners.lost_contest(ctx, contest);
+        }
+    }
+
+    /// Has the switches that changes have reached be asked to confirm them, with all
+    /// else that is sent until the driver takes what is to be sent.
+    pub(super) fn ask_later(&mut self, subject: EntryOwner, reached: &Reached) {
+        if reached.slots.is_empty() {
+            self.unasked.idle.push(subject);
+        }
+        self.unasked.slots.extend(&reached.slots);
+    }
+
+    /// Asks each switch once to confirm all that it was sent.
+    pub(super) fn ask_now(&mut self, ctx: &mut Context, owners: &mut Owners) {
+        while !self.unasked.is_empty() {
+            let Unasked { slots, idle } = std::mem::take(&mut self.unasked);
+            for slot in slots {
+                self.ask_to_confirm(ctx, slot);
+            }
+            for subject in idle {
+                self.settle(ctx, owners, subject);
+                self.resume_subject(ctx, owners, subject);
+            }
+        }
+    }
+
+    /// Asks a switch to confirm all that it was sent.
+    pub(super) fn ask_to_confirm(&mut self, ctx: &mut Context, slot: Slot) {
+        let session = ctx.sessions.get(slot);
+        if let Some(datapath) = session.and_then(|session| session.datapath()) {
+            let covers = self.desired.messages(datapath);
+            self.confirmations.ask(slot, covers, ctx.outbox.to(slot));
+        }
+    }
+
+    /// Lets those subjects of a move wait that rely on an entry which its switch
+    /// has refused or not confirmed; the others go on. Returns whether there are
+    /// others.
+    fn hold_up_unconfirmed(&mut self, id: UpdateId) -> bool {
+        let Some(moving) = self.moves.all.get_mut(&id) else {
+            return false;
+        };
+        let mut held = Vec::new();
+        for (subject, part) in &mut moving.parts {
+            part.relies_on.retain(|(datapath, place)| {
+                let rule = self.desired.get(*datapath, *place);
+                let own = rule.filter(|rule| rule.subject == *subject);
+                own.is_some_and(|rule| rule.standing != Standing::Confirmed)
+            });
+            if !part.relies_on.is_empty() {
+                held.push(*subject);
+            }
+        }
+        if held.len() == moving.parts.len() {
+            return false;
+        }
+        for subject in held {
+            if let Some(part) = self.moves.take(subject) {
+                let alone = BTreeMap::from([(subject, part)]);
+                self.moves.insert(alone, Phase::Build);
+            }
+        }
+        true
+    }
+
+    /// Notes that a connection is gone: moves wait for the switch.
+    pub(super) fn stall_moves(&mut self, datapath: DatapathId) {
+        for moving in self.moves.all.values_mut() {
+            let is_asked = moving.is_unconfirmed && moving.asked.contains(&datapath);
+            if is_asked && moving.phase == Phase::Build {
+                moving.away.insert(datapath);
+            }
+        }
+    }
+
+    /// Goes on with the moves that waited for a switch, which has what it should
+    /// have now.
+    pub(super) fn resume_moves(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        datapath: DatapathId,
+    ) {
+        let waiting = self.moves.all.iter_mut();
+        let mut resumed = Vec::new();
+        for (id, moving) in waiting {
+            if moving.away.remove(&datapath) {
+                resumed.push(*id);
+            }
+        }
+        resumed
+            .into_iter()
+            .for_each(|id| self.advance_move(ctx, owners, id));
+    }
+
+    /// Goes on with the move of a subject whose refused entries a switch has
+    /// taken.
+    pub(super) fn resume_subject(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        subject: EntryOwner,
+    ) {
+        if let Some(id) = self.moves.of.get(&subject).copied() {
+            self.advance_move(ctx, owners, id);
+        }
+    }
+}
+
+impl Owners {
+    /// Returns the longest time for which a frame with a promise may be on its
+    /// way. Frames without one are not waited for.
+    fn travel_time(&self, flows: &[FlowId]) -> Duration {
+        let flows = flows.iter().filter_map(|flow| self.flows.get(*flow));
+        let longest = flows.filter_map(|flow| flow.admission.guarantee).max();
+        longest.unwrap_or_default().round_up()
+    }
+
+    fn lost_contest(&mut self, ctx: &mut Context, contest: Contest) {
+        let Contest {
+            datapath,
+            loser,
+            holder,
+        } = contest;
+        let outcome = Outcome::Contested {
+            datapath,
+            with: holder,
+        };
+        self.rules_settled(ctx, loser, outcome);
+    }
+}
+
+impl Network {
     /// Replaces the entries of a subject at once, for where frames are lost
     /// anyway or none flow.
-    pub(super) fn set_content_at_once(&mut self, subject: EntryOwner, wanted: &Content) {
+    pub(super) fn set_content_at_once(
+        &mut self,
+        ctx: &mut Context,
+        subject: EntryOwner,
+        wanted: &Content,
+    ) {
         if let EntryOwner::Flow(flow) = subject {
-            self.record(flow);
+            self.tables.record(&self.owners, flow);
         }
         self.tables.moves.take(subject);
         if wanted.is_empty() {
-            return self.take_all(subject);
+            return self.tables.take_all(ctx, &mut self.owners, subject);
         }
         let present = self.tables.desired.content(subject);
         if !self.tables.desired.has_room(present.len(), wanted.len()) {
-            self.rules_settled(subject, Outcome::TooMany);
+            self.owners.rules_settled(ctx, subject, Outcome::TooMany);
             return;
         }
         let source = match subject {
@@ -456,167 +656,14 @@ impl Controller {
             | EntryOwner::Guard(_)
             | EntryOwner::Route(_) => None,
         };
-        let stages = Stages::plan(&present, wanted, source, &|port| self.far_end(port));
+        let stages = Stages::plan(&present, wanted, source, &|port| {
+            self.topology.far_end(port)
+        });
         let mut reached = Reached::default();
         for stage in stages.build.into_iter().chain(stages.clear) {
-            self.send_stage(subject, stage, &mut reached);
-        }
-        self.ask_later(subject, &reached);
-    }
-
-    /// Takes all entries of a subject away at once.
-    fn take_all(&mut self, subject: EntryOwner) {
-        let spots: Vec<RuleKey> = self.tables.desired.of_subject(subject).collect();
-        let takes = spots.into_iter().map(|spot| (spot, Change::Take));
-        let mut reached = Reached::default();
-        self.send_stage(subject, takes.collect(), &mut reached);
-        self.ask_later(subject, &reached);
-    }
-
-    /// Gives a flow that has no entries those of its base tree.
-    pub(super) fn send_first(&mut self, id: FlowId) {
-        if let Some(flow) = self.owners.flows.get(id) {
-            let class = flow.admission.requirement.class;
-            let entries = flow.rule.forms(&flow.admission.ways.base, class).collect();
-            self.give(EntryOwner::Flow(id), entries);
-        }
-    }
-
-    /// Gives entries to a subject that has none.
-    pub(super) fn give(&mut self, subject: EntryOwner, entries: Vec<(RuleKey, Form)>) {
-        if !self.tables.desired.has_room(0, entries.len()) {
-            self.rules_settled(subject, Outcome::TooMany);
-            return;
-        }
-        let (outbox, sessions, unasked) = (
-            &mut self.ctx.outbox,
-            &self.ctx.sessions,
-            &mut self.tables.unasked,
-        );
-        let (mut is_asked, mut contests) = (false, Vec::new());
-        self.tables
-            .desired
-            .put_all(subject, entries, |spot, order, contest| {
-                contests.extend(contest);
-                if let (Order::Add(rule), Some(slot)) = (order, sessions.of_switch(spot.0)) {
-                    rule.emit_add(outbox.to(slot));
-                    unasked.slots.insert(slot);
-                    is_asked = true;
-                }
-            });
-        if !is_asked {
-            self.tables.unasked.idle.push(subject);
-        }
-        for contest in contests {
-            self.lost_contest(contest);
-        }
-    }
-
-    /// Has the switches that changes have reached be asked to confirm them, with all
-    /// else that is sent until the driver takes what is to be sent.
-    pub(super) fn ask_later(&mut self, subject: EntryOwner, reached: &Reached) {
-        if reached.slots.is_empty() {
-            self.tables.unasked.idle.push(subject);
-        }
-        self.tables.unasked.slots.extend(&reached.slots);
-    }
-
-    /// Asks each switch once to confirm all that it was sent.
-    pub(super) fn ask_now(&mut self) {
-        while !self.tables.unasked.is_empty() {
-            let Unasked { slots, idle } = std::mem::take(&mut self.tables.unasked);
-            for slot in slots {
-                self.ask_to_confirm(slot);
-            }
-            for subject in idle {
-                self.settle(subject);
-                self.resume_subject(subject);
-            }
-        }
-    }
-
-    /// Asks a switch to confirm all that it was sent.
-    pub(super) fn ask_to_confirm(&mut self, slot: Slot) {
-        let session = self.ctx.sessions.get(slot);
-        if let Some(datapath) = session.and_then(|session| session.datapath()) {
-            let covers = self.tables.desired.messages(datapath);
             self.tables
-                .confirmations
-                .ask(slot, covers, self.ctx.outbox.to(slot));
+                .send_stage(ctx, &mut self.owners, subject, stage, &mut reached);
         }
-    }
-
-    /// Lets those subjects of a move wait that rely on an entry which its switch
-    /// has refused or not confirmed; the others go on. Returns whether there are
-    /// others.
-    fn hold_up_unconfirmed(&mut self, id: UpdateId) -> bool {
-        let Some(moving) = self.tables.moves.all.get_mut(&id) else {
-            return false;
-        };
-        let mut held = Vec::new();
-        for (subject, part) in &mut moving.parts {
-            part.relies_on.retain(|(datapath, place)| {
-                let rule = self.tables.desired.get(*datapath, *place);
-                let own = rule.filter(|rule| rule.subject == *subject);
-                own.is_some_and(|rule| rule.standing != Standing::Confirmed)
-            });
-            if !part.relies_on.is_empty() {
-                held.push(*subject);
-            }
-        }
-        if held.len() == moving.parts.len() {
-            return false;
-        }
-        for subject in held {
-            if let Some(part) = self.tables.moves.take(subject) {
-                let alone = BTreeMap::from([(subject, part)]);
-                self.tables.moves.insert(alone, Phase::Build);
-            }
-        }
-        true
-    }
-
-    /// Notes that a connection is gone: moves wait for the switch.
-    pub(super) fn stall_moves(&mut self, datapath: DatapathId) {
-        for moving in self.tables.moves.all.values_mut() {
-            let is_asked = moving.is_unconfirmed && moving.asked.contains(&datapath);
-            if is_asked && moving.phase == Phase::Build {
-                moving.away.insert(datapath);
-            }
-        }
-    }
-
-    /// Goes on with the moves that waited for a switch, which has what it should
-    /// have now.
-    pub(super) fn resume_moves(&mut self, datapath: DatapathId) {
-        let waiting = self.tables.moves.all.iter_mut();
-        let mut resumed = Vec::new();
-        for (id, moving) in waiting {
-            if moving.away.remove(&datapath) {
-                resumed.push(*id);
-            }
-        }
-        resumed.into_iter().for_each(|id| self.advance_move(id));
-    }
-
-    /// Goes on with the move of a subject whose refused entries a switch has
-    /// taken.
-    pub(super) fn resume_subject(&mut self, subject: EntryOwner) {
-        if let Some(id) = self.tables.moves.of.get(&subject).copied() {
-            self.advance_move(id);
-        }
-    }
-
-    fn lost_contest(&mut self, contest: Contest) {
-        let Contest {
-            datapath,
-            loser,
-            holder,
-        } = contest;
-        let outcome = Outcome::Contested {
-            datapath,
-            with: holder,
-        };
-        self.rules_settled(loser, outcome);
+        self.tables.ask_later(subject, &reached);
     }
 }

@@ -8,7 +8,7 @@ use wire::openflow::Header;
 use crate::session::Slot;
 use crate::version10::Sides;
 
-use super::Controller;
+use super::{Context, Controller, Southbound};
 
 /// How often answers of translators are taken within one input: each may make the
 /// controller say more. What would be answered after that is not.
@@ -54,7 +54,7 @@ impl Controller {
             return;
         }
         for _ in 0..MOST_ROUNDS {
-            let answers = self.translate_all();
+            let answers = self.southbound.translate_all(&mut self.ctx);
             if answers.is_empty() {
                 return;
             }
@@ -62,16 +62,18 @@ impl Controller {
                 self.take_heard(slot, &answer);
             }
         }
-        self.translate_all();
+        self.southbound.translate_all(&mut self.ctx);
     }
+}
 
+impl Southbound {
     /// Returns what translators answer in the place of their switches.
-    fn translate_all(&mut self) -> Vec<(Slot, Vec<u8>)> {
+    fn translate_all(&self, ctx: &mut Context) -> Vec<(Slot, Vec<u8>)> {
         let mut answers = Vec::new();
-        for place in 0..self.ctx.sessions.narrow().len() {
-            let slot = self.ctx.sessions.narrow()[place];
+        for place in 0..ctx.sessions.narrow().len() {
+            let slot = ctx.sessions.narrow()[place];
             let mut answer = Vec::new();
-            self.translate_for(slot, &mut answer);
+            self.translate_for(ctx, slot, &mut answer);
             if !answer.is_empty() {
                 answers.push((slot, answer));
             }
@@ -80,24 +82,24 @@ impl Controller {
     }
 
     /// Puts what a connection is told last into the words of its switch.
-    pub(super) fn translate_last_words(&mut self, slot: Slot) {
+    pub(super) fn translate_last_words(&self, ctx: &mut Context, slot: Slot) {
         // Nobody is there any more whom an answer would concern.
-        self.translate_for(slot, &mut Vec::new());
+        self.translate_for(ctx, slot, &mut Vec::new());
     }
 
-    fn translate_for(&mut self, slot: Slot, answer: &mut Vec<u8>) {
-        let Some(session) = self.ctx.sessions.get_mut(slot) else {
+    fn translate_for(&self, ctx: &mut Context, slot: Slot, answer: &mut Vec<u8>) {
+        let Some(session) = ctx.sessions.get_mut(slot) else {
             return;
         };
         let Some(translator) = &mut session.translator else {
             return;
         };
         if translator.has_words() {
-            self.ctx.outbox.to(slot);
-        } else if !self.ctx.outbox.has_fresh(slot) {
+            ctx.outbox.to(slot);
+        } else if !ctx.outbox.has_fresh(slot) {
             return;
         }
-        self.ctx.outbox.rewrite(slot, |fresh, out| {
+        ctx.outbox.rewrite(slot, |fresh, out| {
             translator.take_words(out);
             let mut sides = Sides {
                 controller: answer,

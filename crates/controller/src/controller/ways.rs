@@ -11,8 +11,8 @@ use crate::place::{LinkEnds, PortId};
 use crate::refusal::Refusal;
 use crate::ways::{Provision, Ways};
 
-use super::Controller;
 use super::requests::attachment;
+use super::{Context, Promises, Topology};
 
 const MOST_URGENT: u8 = 7;
 
@@ -24,16 +24,21 @@ pub(super) struct Course {
     pub(super) ways: Arc<Ways>,
 }
 
-impl Controller {
+impl Promises {
     /// Finds where a flow enters the network and which ways it may take.
-    pub(super) fn ways(&mut self, requirement: &Requirement) -> Result<Course, Refusal> {
-        let (source, destinations) = self.check(requirement)?;
+    pub(super) fn ways(
+        &mut self,
+        ctx: &Context,
+        topology: &Topology,
+        requirement: &Requirement,
+    ) -> Result<Course, Refusal> {
+        let (source, destinations) = topology.check(requirement)?;
         let (source, source_mac) = (attachment(source)?, source.mac);
         let destinations: Vec<PortId> = destinations
             .into_iter()
             .map(attachment)
             .collect::<Result<_, Refusal>>()?;
-        let ways = self.known_or_found(requirement, source, &destinations)?;
+        let ways = self.known_or_found(ctx, topology, requirement, source, &destinations)?;
         Ok(Course {
             source,
             source_mac,
@@ -48,8 +53,7 @@ impl Controller {
         requirement: &Requirement,
         course: &Course,
     ) -> Result<Reserved, Box<Refused>> {
-        self.promises
-            .reservations
+        self.reservations
             .reserve(requirement, course.source, &course.ways)
     }
 
@@ -57,6 +61,8 @@ impl Controller {
     /// it, where the usual one has not. The ways are then those.
     pub(super) fn reserve_elsewhere(
         &mut self,
+        ctx: &Context,
+        topology: &Topology,
         requirement: &Requirement,
         course: &mut Course,
     ) -> Option<Reserved> {
@@ -64,31 +70,30 @@ impl Controller {
             return None;
         };
         let (source, usual) = (course.source, course.ways.base.clone());
-        let quick = self.promises.reservations.find_way(
-            &self.topology.view,
-            requirement,
-            source,
-            destination,
-        );
+        let quick = self
+            .reservations
+            .find_way(&topology.view, requirement, source, destination);
         if let Some(base) = quick {
-            let reserved = self.reserve_on(base, requirement, course, destination);
+            let reserved = self.reserve_on(ctx, topology, base, requirement, course, destination);
             if reserved.is_some() {
                 return reserved;
             }
         }
         let ends = [source, destination];
         let others = self
-            .promises
             .reservations
-            .ways_to_try(&self.topology.view, requirement, ends);
+            .ways_to_try(&topology.view, requirement, ends);
         let mut others = others.into_iter().filter(|way| *way != usual);
-        others.find_map(|base| self.reserve_on(base, requirement, course, destination))
+        others
+            .find_map(|base| self.reserve_on(ctx, topology, base, requirement, course, destination))
     }
 
     /// Reserves what a flow requires in the least urgent class in which it can be promised,
     /// if it may have another. It has that one then, and the ways are those.
     pub(super) fn reserve_in_another_class(
         &mut self,
+        ctx: &Context,
+        topology: &Topology,
         requirement: &mut Requirement,
         course: &mut Course,
     ) -> Option<Reserved> {
@@ -98,9 +103,11 @@ impl Controller {
         for class in (1..=MOST_URGENT).filter(|class| *class != requirement.class) {
             let mut other = requirement.clone();
             other.class = class;
-            let mut its = self.ways(&other).ok()?;
+            let mut its = self.ways(ctx, topology, &other).ok()?;
             let usual = self.reserve(&other, &its).ok();
-            if let Some(reserved) = usual.or_else(|| self.reserve_elsewhere(&other, &mut its)) {
+            if let Some(reserved) =
+                usual.or_else(|| self.reserve_elsewhere(ctx, topology, &other, &mut its))
+            {
                 (*requirement, *course) = (other, its);
                 return Some(reserved);
             }
@@ -111,13 +118,22 @@ impl Controller {
     /// Reserves what a flow requires on this tree and what replaces it.
     pub(super) fn reserve_on(
         &mut self,
+        ctx: &Context,
+        topology: &Topology,
         base: Tree,
         requirement: &Requirement,
         course: &mut Course,
         destination: PortId,
     ) -> Option<Reserved> {
         let alternatives = self
-            .find_alternatives(requirement, course.source, &[destination], &base)
+            .find_alternatives(
+                ctx,
+                topology,
+                requirement,
+                course.source,
+                &[destination],
+                &base,
+            )
             .ok()?;
         course.ways = Arc::new(Ways::new(base, alternatives));
         self.reserve(requirement, course).ok()
@@ -127,6 +143,8 @@ impl Controller {
     /// are any.
     fn known_or_found(
         &mut self,
+        ctx: &Context,
+        topology: &Topology,
         requirement: &Requirement,
         source: PortId,
         destinations: &[PortId],
@@ -140,15 +158,14 @@ impl Controller {
             )),
             _ => None,
         };
-        if let Some(known) =
-            ends.and_then(|ends| self.promises.known_ways.get(&self.topology.view, ends))
-        {
+        if let Some(known) = ends.and_then(|ends| self.known_ways.get(&topology.view, ends)) {
             return Ok(Arc::clone(known));
         }
-        let (base, alternatives) = self.find_ways(requirement, source, destinations)?;
+        let (base, alternatives) =
+            self.find_ways(ctx, topology, requirement, source, destinations)?;
         let ways = Arc::new(Ways::new(base, alternatives));
         if let Some(ends) = ends {
-            self.promises.known_ways.insert(ends, Arc::clone(&ways));
+            self.known_ways.insert(ends, Arc::clone(&ways));
         }
         Ok(ways)
     }
@@ -156,31 +173,36 @@ impl Controller {
     /// Finds the base tree and what replaces it when a link of it breaks.
     fn find_ways(
         &self,
+        ctx: &Context,
+        topology: &Topology,
         requirement: &Requirement,
         source: PortId,
         destinations: &[PortId],
     ) -> Result<(Tree, Vec<(LinkEnds, Tree)>), Refusal> {
-        let cost = self.cost(requirement.class);
-        let found = find_tree(&self.topology.view, source, destinations, &[], &cost);
+        let cost = ctx.cost(requirement.class);
+        let found = find_tree(&topology.view, source, destinations, &[], &cost);
         let base = found.map_err(|port| Refusal::NoPath {
             from: requirement.source.clone(),
             to: name_of_destination(requirement, destinations, port),
         })?;
-        let alternatives = self.find_alternatives(requirement, source, destinations, &base)?;
+        let alternatives =
+            self.find_alternatives(ctx, topology, requirement, source, destinations, &base)?;
         Ok((base, alternatives))
     }
 
     /// Finds what replaces a base tree when a link of it breaks.
     fn find_alternatives(
         &self,
+        ctx: &Context,
+        topology: &Topology,
         requirement: &Requirement,
         source: PortId,
         destinations: &[PortId],
         base: &Tree,
     ) -> Result<Vec<(LinkEnds, Tree)>, Refusal> {
-        let cost = self.cost(requirement.class);
+        let cost = ctx.cost(requirement.class);
         let find =
-            |avoid: &[LinkEnds]| find_tree(&self.topology.view, source, destinations, avoid, &cost);
+            |avoid: &[LinkEnds]| find_tree(&topology.view, source, destinations, avoid, &cost);
         let provision = provision(requirement);
         let mut alternatives = Vec::new();
         if provision == Provision::BaseOnly {
@@ -191,7 +213,7 @@ impl Controller {
                 Ok(tree) => alternatives.push((link, tree)),
                 Err(port) if provision == Provision::Everywhere => {
                     return Err(Refusal::NoAlternative {
-                        link: self.name_of_link(link),
+                        link: ctx.name_of_link(link),
                         from: requirement.source.clone(),
                         to: name_of_destination(requirement, destinations, port),
                     });
