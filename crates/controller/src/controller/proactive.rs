@@ -110,12 +110,40 @@ impl Programs {
         {
             network.owners.intents.settle_in(item);
         } else {
-            network.place_route(ctx, mac, course, &mut slice.moves);
+            self.place_route(ctx, network, mac, course, &mut slice.moves);
         }
         match is_whole {
             true => network.owners.intents.mark_finished(item),
             false => network.owners.intents.mark_unfinished(item),
         }
+    }
+
+    fn place_route(
+        &self,
+        ctx: &mut Context,
+        network: &mut Network,
+        mac: MacAddress,
+        course: Course,
+        moves: &mut BTreeMap<EntryOwner, Part>,
+    ) {
+        let (item, subject) = (Item::Route(mac), EntryOwner::Route(Some(mac)));
+        let tree = &course.trees[0];
+        let content = content(&to_host(tree, mac));
+        // Also while the old way is broken: who would be told first would send back to
+        // those that are not told yet.
+        if network.owners.intents.course(item).is_some() {
+            let depths = (0..tree.branches.len())
+                .map(|place| (tree.branches[place].datapath, tree.depth(place)));
+            let depths = depths.collect();
+            network.tables.moves.take(subject);
+            let stages = outwards(&network.tables.desired.content(subject), &content, &depths);
+            let relies_on = network.tables.unconfirmed(subject, &content);
+            let part = Part::new(stages, None, relies_on);
+            moves.insert(subject, part);
+        } else {
+            network.set_content_at_once(ctx, subject, &content);
+        }
+        network.owners.intents.set_course(item, Some(course));
     }
 
     /// Leads what goes to all along one tree.
@@ -193,35 +221,6 @@ impl Topology {
         switches
             .filter(|switch| switch.control == Control::Connected)
             .count()
-    }
-}
-
-impl Network {
-    fn place_route(
-        &mut self,
-        ctx: &mut Context,
-        mac: MacAddress,
-        course: Course,
-        moves: &mut BTreeMap<EntryOwner, Part>,
-    ) {
-        let (item, subject) = (Item::Route(mac), EntryOwner::Route(Some(mac)));
-        let tree = &course.trees[0];
-        let content = content(&to_host(tree, mac));
-        // Also while the old way is broken: who would be told first would send back to
-        // those that are not told yet.
-        if self.owners.intents.course(item).is_some() {
-            let depths = (0..tree.branches.len())
-                .map(|place| (tree.branches[place].datapath, tree.depth(place)));
-            let depths = depths.collect();
-            self.tables.moves.take(subject);
-            let stages = outwards(&self.tables.desired.content(subject), &content, &depths);
-            let relies_on = self.tables.unconfirmed(subject, &content);
-            let part = Part::new(stages, None, relies_on);
-            moves.insert(subject, part);
-        } else {
-            self.set_content_at_once(ctx, subject, &content);
-        }
-        self.owners.intents.set_course(item, Some(course));
     }
 }
 

@@ -239,6 +239,35 @@ impl Programs {
             .begin_move(ctx, &mut network.owners, slice.moves);
     }
 
+    /// Gives a subject its rules: in stages if frames are on a way of it that is
+    /// whole, at once if there is nothing to lose.
+    fn place(
+        &self,
+        ctx: &mut Context,
+        network: &mut Network,
+        item: Item,
+        rules: &[PlacedRule],
+        moves: &mut BTreeMap<EntryOwner, Part>,
+    ) {
+        let subject = EntryOwner::from(item);
+        let forms = rules.iter().map(|rule| (rule.datapath, rule.form()));
+        let wanted: Content = forms
+            .map(|(datapath, form)| ((datapath, form.place()), form))
+            .collect();
+        if !network.owners.is_travelled(&network.topology, item) {
+            network.set_content_at_once(ctx, subject, &wanted);
+            return;
+        }
+        network.tables.moves.take(subject);
+        let present = network.tables.desired.content(subject);
+        let stages = Stages::plan(&present, &wanted, None, &|port| {
+            network.topology.far_end(port)
+        });
+        let relies_on = network.tables.unconfirmed(subject, &wanted);
+        let part = Part::new(stages, None, relies_on);
+        moves.insert(subject, part);
+    }
+
     fn keep_intent(
         &self,
         ctx: &mut Context,
@@ -281,7 +310,7 @@ impl Programs {
         network
             .owners
             .set_intent_state(ctx, id, IntentState::Installing);
-        network.place(ctx, item, &rules, &mut slice.moves);
+        self.place(ctx, network, item, &rules, &mut slice.moves);
         network.owners.intents.set_course(item, Some(course));
     }
 
@@ -335,7 +364,7 @@ impl Programs {
             .owners
             .is_kept(ctx, &network.topology, item, &course)
         {
-            network.place(ctx, item, &rules, &mut slice.moves);
+            self.place(ctx, network, item, &rules, &mut slice.moves);
             network.owners.intents.set_course(item, Some(course));
         }
         match is_whole {
@@ -501,34 +530,6 @@ impl Programs {
                 .overlaps(&form)
                 .then_some((rule.datapath, present.subject, theirs))
         })
-    }
-}
-
-impl Network {
-    /// Gives a subject its rules: in stages if frames are on a way of it that is
-    /// whole, at once if there is nothing to lose.
-    fn place(
-        &mut self,
-        ctx: &mut Context,
-        item: Item,
-        rules: &[PlacedRule],
-        moves: &mut BTreeMap<EntryOwner, Part>,
-    ) {
-        let subject = EntryOwner::from(item);
-        let forms = rules.iter().map(|rule| (rule.datapath, rule.form()));
-        let wanted: Content = forms
-            .map(|(datapath, form)| ((datapath, form.place()), form))
-            .collect();
-        if !self.owners.is_travelled(&self.topology, item) {
-            self.set_content_at_once(ctx, subject, &wanted);
-            return;
-        }
-        self.tables.moves.take(subject);
-        let present = self.tables.desired.content(subject);
-        let stages = Stages::plan(&present, &wanted, None, &|port| self.topology.far_end(port));
-        let relies_on = self.tables.unconfirmed(subject, &wanted);
-        let part = Part::new(stages, None, relies_on);
-        moves.insert(subject, part);
     }
 }
 
