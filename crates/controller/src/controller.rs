@@ -29,68 +29,66 @@
 
 mod adoption;
 mod ageing;
-mod applications;
 mod context;
-mod desired;
-mod echoes;
+mod flow_ways;
 mod frames;
 mod inspection;
-mod intents;
 mod leaving;
-mod links;
 mod listing;
-mod mastery;
+mod loading;
 mod memory;
 mod mobility;
-mod modes;
+mod mode_control;
 mod names;
 mod naming;
 mod network;
+mod other_masters;
 mod owners;
 mod paths;
 mod proactive;
+mod programs;
 mod promises;
 mod rearrangement;
 mod reconciliation;
+mod recovery;
 mod refusals;
 mod repairs;
 mod requests;
 mod settings;
 mod southbound;
 mod staged_updates;
+mod stale_intents;
+mod suspects;
 mod tables;
 mod timers;
 mod together;
 mod topology;
 mod translation;
 mod upkeep;
-mod ways;
 mod whereabouts;
 
+use context::Context;
+use loading::Loading;
+use mode_control::ModeDesk;
+use naming::HostDesk;
+use network::Network;
+use owners::Owners;
+use programs::Programs;
+use promises::Promises;
+use recovery::Recovery;
+use settings::SettingsDesk;
+use southbound::Southbound;
+use tables::{Operation, Tables};
+use topology::Topology;
 use units::Instant;
 
 use crate::admission::Reservations;
 use crate::config::Config;
-use crate::northbound::Counters;
-use crate::northbound::{Asker, Request, RequestId};
+use crate::northbound::{Asker, Counters, FlowId, MAX_FLOWS_AT_ONCE, Reply, Request, RequestId};
 use crate::outbox::Output;
 use crate::session::ConnectionId;
 use crate::store::StoreEvent;
 use crate::view::View;
-
-use applications::Loading;
-use context::Context;
-use intents::Programs;
-use links::Recovery;
-use modes::ModeDesk;
-use naming::HostDesk;
-use network::Network;
-use owners::Owners;
-use promises::Promises;
-use settings::SettingsDesk;
-use southbound::Southbound;
-use tables::Tables;
-use topology::Topology;
 
 /// What the controller may be told.
 #[derive(Debug)]
@@ -286,5 +284,195 @@ impl Controller {
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.ctx.counters
+    }
+
+    /// Completes an operation that all its switches have confirmed.
+    fn confirmed(&mut self, operation: Operation) {
+        self.ctx.promises_changed();
+        match operation {
+            Operation::StagedUpdate(id) => {
+                self.network
+                    .tables
+                    .move_confirmed(&mut self.ctx, &mut self.network.owners, id)
+            }
+            Operation::Restore(restoration) => {
+                self.network
+                    .tables
+                    .restored(&mut self.ctx, &mut self.network.owners, restoration)
+            }
+            Operation::Repair(datapath, repair) => self.network.tables.mended(
+                &mut self.ctx,
+                &mut self.network.owners,
+                datapath,
+                repair,
+            ),
+            Operation::Level(asked) => self.modes.level_answered(&mut self.ctx, asked),
+            Operation::Written { level, begun } => {
+                self.modes.level_written(&mut self.ctx, level, begun)
+            }
+        }
+    }
+
+    fn requested(&mut self, id: RequestId, by: &Asker, request: Request) {
+        while self.promises.desk.is_deciding() {
+            self.promises
+                .decide_some(&mut self.ctx, &mut self.network, &self.modes);
+        }
+        if let Some(refusal) = self.network.owners.not_looked_at(&self.ctx, by, &request) {
+            self.ctx.outbox.reply(id, refusal);
+            return;
+        }
+        match request {
+            Request::Admit(requirements) => self.promises.admit(
+                &mut self.ctx,
+                &mut self.network,
+                &self.modes,
+                id,
+                requirements,
+            ),
+            Request::AdmitTogether(requirements) => self.promises.admit_together(
+                &mut self.ctx,
+                &mut self.network,
+                &self.modes,
+                id,
+                requirements,
+            ),
+            Request::WhatIf(requirements) => self.promises.what_if(
+                &mut self.ctx,
+                &mut self.network,
+                &self.modes,
+                id,
+                requirements,
+            ),
+            Request::MakeRoom(requirement) => {
+                self.promises
+                    .make_room(&mut self.ctx, &mut self.network, id, &requirement)
+            }
+            Request::Withdraw(name) => {
+                self.promises
+                    .withdraw(&mut self.ctx, &mut self.network.owners, id, name)
+            }
+            Request::ForgetSwitch(datapath) => {
+                self.network.forget_switch(&mut self.ctx, id, datapath)
+            }
+            Request::Prepare(requirements) => {
+                self.promises
+                    .prepare(&mut self.ctx, &mut self.network, id, &requirements)
+            }
+            Request::AssignClasses {
+                requirements,
+                free,
+                classes,
+            } => self.promises.assign_classes(
+                &mut self.ctx,
+                &self.network.topology,
+                id,
+                &requirements,
+                &free,
+                &classes,
+            ),
+            Request::Flows => {
+                let flows =
+                    self.promises
+                        .list_flows(&self.ctx, &self.network, FlowId(0), usize::MAX);
+                self.ctx.outbox.reply(id, flows);
+            }
+            Request::FlowsAfter { after, most } => {
+                let flows = self.promises.list_flows(
+                    &self.ctx,
+                    &self.network,
+                    after,
+                    most.min(MAX_FLOWS_AT_ONCE),
+                );
+                self.ctx.outbox.reply(id, flows);
+            }
+            Request::Flow(name) => self
+                .promises
+                .show_flow(&mut self.ctx, &self.network, id, name),
+            Request::Topology => {
+                let reply =
+                    Reply::Topology(self.network.owners.topology_summary(&self.network.topology));
+                self.ctx.outbox.reply(id, reply);
+            }
+            Request::Promises => {
+                let promises = Box::new(self.promises.promises(&self.network.owners));
+                self.ctx.outbox.reply(id, Reply::Promises(promises));
+            }
+            Request::AddIntents(intents) => {
+                self.programs
+                    .add_intents(&mut self.ctx, &mut self.network, (id, by), intents)
+            }
+            Request::RemoveIntent(name) => {
+                self.programs
+                    .remove_intent(&mut self.ctx, &self.network.owners, id, by, name)
+            }
+            Request::Intents => {
+                let intents = self.programs.intent_summaries(&self.ctx, &self.network);
+                self.ctx.outbox.reply(id, Reply::Intents(intents));
+            }
+            Request::Paths(query) => {
+                let paths = self.promises.find_paths(
+                    &self.ctx,
+                    &self.network.topology,
+                    &self.modes,
+                    &query,
+                );
+                self.ctx.outbox.reply(id, Reply::Paths(paths));
+            }
+            Request::View => {
+                self.network
+                    .owners
+                    .show_view(&mut self.ctx, &self.network.topology, id, by)
+            }
+            Request::SetHost(host) => {
+                self.host_desk
+                    .set_host(&mut self.ctx, &self.network, id, host)
+            }
+            Request::Load(manifest) => {
+                self.loading
+                    .load(&mut self.ctx, &mut self.network.owners, id, manifest)
+            }
+            Request::Unload(name) => {
+                self.loading
+                    .unload(&mut self.ctx, &self.network.owners, id, name)
+            }
+            Request::Reload(name) => {
+                self.loading
+                    .reload(&mut self.ctx, &mut self.network, id, name)
+            }
+            Request::Applications => {
+                let applications = self
+                    .loading
+                    .application_summaries(&self.network, &self.programs);
+                self.ctx.outbox.reply(id, Reply::Applications(applications));
+            }
+            Request::RemoveHost(name) => {
+                self.host_desk
+                    .remove_host(&mut self.ctx, &mut self.network, id, name)
+            }
+            Request::Rules(datapath) => self.network.list_rules(&mut self.ctx, id, datapath),
+            Request::Reconcile(datapath) => self.network.reconcile(&mut self.ctx, id, datapath),
+            Request::Settings => {
+                let settings =
+                    Reply::Settings(self.settings_desk.settings(&self.ctx, &self.network.tables));
+                self.ctx.outbox.reply(id, settings);
+            }
+            Request::Configure(change) => {
+                self.settings_desk
+                    .configure(&mut self.ctx, &self.network.tables, id, change)
+            }
+            Request::Mode => self.modes.show_mode(&mut self.ctx, id),
+            Request::SetMode(change) => {
+                self.modes
+                    .set_mode(&mut self.ctx, &mut self.network, id, &change)
+            }
+            Request::Statistics => {
+                let statistics = Box::new(
+                    self.southbound
+                        .statistics(&mut self.ctx, &mut self.network.tables),
+                );
+                self.ctx.outbox.reply(id, Reply::Statistics(statistics));
+            }
+        }
     }
 }

@@ -7,9 +7,9 @@
 
 use wire::openflow::DatapathId;
 
-use super::memory::Memory;
+use super::context::Memory;
 use super::reconciliation::Task;
-use super::{Context, Network, Owners};
+use super::{Context, Network};
 
 impl Network {
     /// Asks the switches that were not asked yet, once the network has been found; and
@@ -38,17 +38,6 @@ impl Network {
         for datapath in unasked {
             self.tables
                 .want_task(ctx, &self.owners, datapath, Task::Adopt);
-        }
-    }
-}
-
-impl Owners {
-    /// Takes in that a switch has said all that it has of reactive forwarding.
-    pub(super) fn entries_adopted(&mut self, ctx: &Context, datapath: DatapathId) {
-        let slot = ctx.sessions.of_switch(datapath);
-        let session = slot.and_then(|slot| ctx.sessions.get(slot));
-        if let (Some(session), Some(forwarding)) = (session, &mut self.forwarding) {
-            forwarding.adopted(session.connection);
         }
     }
 }

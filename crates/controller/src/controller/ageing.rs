@@ -11,75 +11,14 @@
 //! new finds no place; one that is configured finds a place beside strangers that are
 //! connected, too.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use units::Instant;
 use wire::ethernet::MacAddress;
 use wire::openflow::DatapathId;
 
 use crate::place::PortId;
 use crate::session::CloseReason;
-use crate::view::{Carrier, Control, Host, HostOrigin};
+use crate::view::Control;
 
-use super::{Context, Controller, HostDesk, Network, Owners, Topology};
-
-/// The switches that are configured, and since when strangers are away.
-#[derive(Debug, Default)]
-pub(super) struct Strangers {
-    configured: BTreeSet<DatapathId>,
-    pub(super) away_since: BTreeMap<DatapathId, Instant>,
-}
-
-impl Strangers {
-    /// Starts with the switches that a configuration names.
-    pub(super) fn new(configured: impl IntoIterator<Item = DatapathId>) -> Self {
-        Self {
-            configured: configured.into_iter().collect(),
-            away_since: BTreeMap::new(),
-        }
-    }
-}
-
-/// Since when the ports of hosts have no carrier; none without hosts is among them.
-#[derive(Debug, Default)]
-pub(super) struct Unplugged {
-    since: BTreeMap<PortId, Instant>,
-}
-
-impl Topology {
-    /// Notes whether the ports of a switch have a carrier.
-    pub(super) fn note_carriers(&mut self, ctx: &Context, datapath: DatapathId) {
-        let Some(switch) = self.view.switch(datapath) else {
-            return;
-        };
-        let ports = self.view.switches()[switch.index()].ports.iter();
-        let ports: Vec<PortId> = ports.map(|it| PortId::new(datapath, it.number)).collect();
-        for port in ports {
-            self.note_carrier(ctx, port);
-        }
-    }
-
-    /// Notes whether a port has a carrier.
-    pub(super) fn note_carrier(&mut self, ctx: &Context, at: PortId) {
-        let carrier = self.view.port(at).map(|port| port.carrier);
-        let has_hosts = self.view.hosts_at(at).next().is_some();
-        match carrier {
-            Some(Carrier::Down) if has_hosts => {
-                self.unplugged.since.entry(at).or_insert(ctx.now);
-            }
-            Some(Carrier::Down | Carrier::Up) | None => {
-                self.unplugged.since.remove(&at);
-            }
-        }
-    }
-
-    /// Notes that a switch is away.
-    pub(super) fn note_away(&mut self, ctx: &Context, datapath: DatapathId) {
-        if !self.strangers.configured.contains(&datapath) {
-            self.strangers.away_since.insert(datapath, ctx.now);
-        }
-    }
-}
+use super::{Context, Controller, HostDesk, Network};
 
 impl HostDesk {
     /// Forgets the hosts that were learned at ports which have had no carrier for long.
@@ -171,33 +110,5 @@ impl Controller {
                     .drop_stranger(&mut self.ctx, &mut self.network, stranger);
             }
         }
-    }
-}
-
-impl Owners {
-    /// Returns whether nobody knows more of a switch than what it says itself.
-    fn is_stranger(&self, topology: &Topology, datapath: DatapathId, control: Control) -> bool {
-        let switch = topology.view.switch(datapath);
-        !topology.strangers.configured.contains(&datapath)
-            && switch.is_some_and(|switch| {
-                let is_so = topology.view.switches()[switch.index()].control == control;
-                let is_needed = |host: &Host| {
-                    let is_there = host.attachment.is_some_and(|at| at.datapath == datapath);
-                    is_there && !self.is_to_be_forgotten(host)
-                };
-                is_so
-                    && topology.view.is_alone(switch)
-                    && !topology.view.hosts().iter().any(is_needed)
-            })
-    }
-
-    fn is_to_be_forgotten(&self, host: &Host) -> bool {
-        let is_learned = match host.origin {
-            HostOrigin::Learned => true,
-            HostOrigin::Configured | HostOrigin::Named => false,
-        };
-        is_learned
-            && self.flow_of_host(&host.name).is_none()
-            && self.intents.of_host(&host.name).next().is_none()
     }
 }

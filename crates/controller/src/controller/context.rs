@@ -6,14 +6,61 @@
 use std::sync::Arc;
 
 use units::Instant;
+use wire::openflow::DatapathId;
 
 use crate::config::{Config, Metric, Parameters, Timers};
-use crate::northbound::Counters;
+use crate::northbound::{Counters, Request, Route};
 use crate::outbox::Outbox;
+use crate::path::Tree;
+use crate::place::{LinkEnds, PortId};
 use crate::session::Sessions;
 
-use super::memory::Memory;
-use super::timers::Schedule;
+/// Whether the store has told all that it kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Memory {
+    Incomplete,
+    Complete,
+}
+
+#[derive(Debug)]
+pub(super) struct Schedule {
+    pub(super) probes: Instant,
+    pub(super) phase: u64,
+    pub(super) echoes: Instant,
+    pub(super) rounds: Instant,
+    pub(super) round: u64,
+    /// When flows may return to links that are back.
+    pub(super) returns: Option<Instant>,
+    /// When floods are to follow the links.
+    pub(super) floods: Option<Instant>,
+    pub(super) floods_followed: Option<Instant>,
+}
+
+impl Schedule {
+    pub(super) fn new(now: Instant, timers: &Timers) -> Self {
+        Self {
+            probes: now + timers.probe_interval,
+            phase: 0,
+            echoes: now + timers.echo_interval,
+            rounds: now + timers.audit_interval,
+            round: 0,
+            returns: None,
+            floods: None,
+            floods_followed: None,
+        }
+    }
+
+    /// Returns whose turn it is to send probes.
+    pub(super) const fn phase(&self) -> u64 {
+        self.phase
+    }
+
+    pub(super) fn deadline(&self) -> Instant {
+        let next = self.probes.min(self.echoes).min(self.rounds);
+        let others = [self.returns, self.floods].into_iter().flatten();
+        others.fold(next, Instant::min)
+    }
+}
 
 /// What all parts of the controller work with.
 #[derive(Debug)]
@@ -66,5 +113,91 @@ impl Context {
     /// Notes that something has changed that concerns what switches are given for modes.
     pub(super) const fn modes_changed(&mut self) {
         self.are_modes_stale = true;
+    }
+
+    /// Returns whether a switch is not heard: its session is gone, or silent.
+    pub(super) fn is_suspect(&self, datapath: DatapathId) -> bool {
+        let heard = self.heard_at(datapath);
+        heard.is_none_or(|at| self.now.saturating_since(at) >= self.timers.silence_allowed())
+    }
+
+    /// Returns when something last arrived from a switch, if its session stands.
+    pub(super) fn heard_at(&self, datapath: DatapathId) -> Option<Instant> {
+        let session = self.sessions.get(self.sessions.of_switch(datapath)?)?;
+        Some(session.heard_at)
+    }
+
+    /// Returns whether a link has an end that is not heard, so that probes over it say
+    /// nothing.
+    pub(super) fn is_unheard(&self, link: LinkEnds) -> bool {
+        let mut ends = link.both().into_iter();
+        ends.any(|end| self.is_suspect(end.datapath))
+    }
+
+    pub(super) fn route(&self, tree: &Tree) -> Route {
+        let switches = tree.branches.iter();
+        Route {
+            switches: switches
+                .map(|branch| self.name_of_switch(branch.datapath))
+                .collect(),
+            links: tree.links().collect(),
+        }
+    }
+
+    /// Returns whether the network is still being found after a start: what is not
+    /// wanted yet may be wanted soon.
+    pub(super) fn is_settling(&self) -> bool {
+        self.now < self.settled_at
+    }
+
+    /// Returns whether a request can be answered before all that was kept is
+    /// known.
+    pub(super) fn is_answerable(&self, request: &Request) -> bool {
+        match request {
+            Request::View
+            | Request::Topology
+            | Request::Statistics
+            | Request::Rules(_)
+            | Request::Mode
+            | Request::Applications => true,
+            Request::Admit(_)
+            | Request::AdmitTogether(_)
+            | Request::WhatIf(_)
+            | Request::MakeRoom(_)
+            | Request::Withdraw(_)
+            | Request::Prepare(_)
+            | Request::AssignClasses { .. }
+            | Request::Flows
+            | Request::FlowsAfter { .. }
+            | Request::Flow(_)
+            | Request::Promises
+            | Request::Reconcile(_)
+            | Request::Settings
+            | Request::Configure(_)
+            | Request::SetMode(_)
+            | Request::Paths(_)
+            | Request::AddIntents(_)
+            | Request::RemoveIntent(_)
+            | Request::Intents
+            | Request::SetHost(_)
+            | Request::Load(_)
+            | Request::Unload(_)
+            | Request::Reload(_)
+            | Request::RemoveHost(_)
+            | Request::ForgetSwitch(_) => self.memory == Memory::Complete,
+        }
+    }
+
+    pub(super) fn is_reachable(&self, tree: Option<&Tree>) -> bool {
+        let mut switches = tree.into_iter().flat_map(|tree| &tree.branches);
+        switches.all(|branch| self.sessions.of_switch(branch.datapath).is_some())
+    }
+
+    /// Returns what it costs a flow of `class` to leave by a port.
+    pub(super) fn cost(&self, class: u8) -> impl Fn(PortId) -> u64 + '_ {
+        move |port| match self.metric {
+            crate::config::Metric::Links => 1,
+            crate::config::Metric::Delay => self.parameters.hop_delay(port, class).as_ps(),
+        }
     }
 }

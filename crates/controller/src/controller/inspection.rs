@@ -6,29 +6,10 @@ use std::collections::BTreeMap;
 use wire::openflow::{Action, Cookie, DatapathId, Instruction, MatchField};
 
 use crate::audit::Reported;
-use crate::desired::{COOKIE_MASK_OURS, COOKIE_OURS, EntryOwner, Form, Rule, RulePlace, Standing};
-use crate::forwarding;
-use crate::northbound::{
-    ApplicationId, ApplicationKind, Reply, RequestId, RuleOwner, RuleState, RuleSummary,
-};
+use crate::desired::{COOKIE_MASK_OURS, COOKIE_OURS, Form, Rule, RulePlace, Standing};
+use crate::northbound::{Reply, RequestId, RuleOwner, RuleState, RuleSummary};
 
-use super::reconciliation::Task;
-use super::{Context, Network, Owners, Tables};
-
-impl Network {
-    /// Lists the entries of a switch; asks it what it has if it is connected.
-    pub(super) fn list_rules(&mut self, ctx: &mut Context, id: RequestId, datapath: DatapathId) {
-        if self.topology.view.switch(datapath).is_none() {
-            ctx.outbox.reply(id, Reply::UnknownSwitch(datapath));
-        } else if self.tables.reconciliation.switches.contains_key(&datapath) {
-            self.tables
-                .want_task(ctx, &self.owners, datapath, Task::Inspect(id));
-        } else {
-            self.tables
-                .show_rules(ctx, &self.owners, id, datapath, None);
-        }
-    }
-}
+use super::{Context, Owners, Tables};
 
 impl Tables {
     /// Answers with the entries of a switch. `reported` is what it says that it
@@ -101,49 +82,6 @@ impl Tables {
                 Standing::Confirmed => RuleState::Present,
                 Standing::Sent | Standing::Refused => RuleState::Pending,
             },
-        }
-    }
-}
-
-impl Owners {
-    /// Returns whose an entry is that nobody wants: what `reactive-forwarding` has
-    /// learned goes by itself, and is in no desired state.
-    fn owner_of_unwanted(&self, cookie: Cookie) -> RuleOwner {
-        let is_learned = self.forwarding.is_some() && forwarding::is_learned(cookie);
-        let kind = ApplicationKind::ReactiveForwarding;
-        match self.applications.of_kind(kind).filter(|_| is_learned) {
-            Some(id) => self.owner_of_application(id),
-            None => RuleOwner::Foreign,
-        }
-    }
-
-    pub(super) fn owner_of_application(&self, id: ApplicationId) -> RuleOwner {
-        let loaded = self.applications.get(id);
-        let name = loaded.map(|loaded| loaded.manifest.name.clone());
-        let name = name.unwrap_or_default();
-        RuleOwner::Application { id, name }
-    }
-
-    fn owner(&self, subject: EntryOwner) -> RuleOwner {
-        match subject {
-            EntryOwner::Service
-            | EntryOwner::KnownHost(_)
-            | EntryOwner::Gathering(_)
-            | EntryOwner::Modes => RuleOwner::Controller,
-            EntryOwner::Flow(id) | EntryOwner::Levels(id) | EntryOwner::Guard(id) => {
-                let flow = self.flows.get(id);
-                let name = flow.map(|flow| flow.admission.requirement.name.clone());
-                let name = name.unwrap_or_default();
-                RuleOwner::Flow { id, name }
-            }
-            EntryOwner::Intent(id) => {
-                let held = self.intents.get(id);
-                let name = held.map(|held| held.intent.name.clone());
-                let name = name.unwrap_or_default();
-                RuleOwner::Intent { id, name }
-            }
-            EntryOwner::Application(id) => self.owner_of_application(id),
-            EntryOwner::Route(_) => self.owner_of_routes(),
         }
     }
 }

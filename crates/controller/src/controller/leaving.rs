@@ -15,35 +15,30 @@
 
 use std::collections::BTreeMap;
 
-use units::{Duration, Instant};
+use units::Instant;
 
 use crate::admission::ReservationId;
 use crate::flows::Flow;
 use crate::northbound::{FlowId, Reply, RequestId};
-use crate::record::Admission;
 use crate::store::{Key, StoreWrite};
 
-use super::memory::Memory;
-use super::{Context, ModeDesk, Network, Owners, Promises};
-
-/// How long until it is looked again where a stage may have no pause.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+use super::{Context, Owners};
 
 /// What is reserved for flows that are gone.
 #[derive(Debug, Default)]
 pub(super) struct Leaving {
     /// Those that are given back together, and when the last of them was withdrawn.
-    closing: Batch,
+    pub(super) closing: Batch,
     /// Those that were withdrawn since.
-    next: Batch,
+    pub(super) next: Batch,
     /// When the first may be given back.
-    due: Option<Instant>,
+    pub(super) due: Option<Instant>,
     /// Under which numbers the store keeps flows that are about to be withdrawn.
-    numbers: BTreeMap<FlowId, u32>,
+    pub(super) numbers: BTreeMap<FlowId, u32>,
     /// The number after the last that the store was given.
-    next_number: u32,
+    pub(super) next_number: u32,
     /// Flows whose hosts have moved, and for which there was no room.
-    waiting: Vec<FlowId>,
+    pub(super) waiting: Vec<FlowId>,
     /// What flows had before on ways that they still take, and under which number the store
     /// keeps it.
     moving: BTreeMap<FlowId, (ReservationId, Option<u32>)>,
@@ -62,11 +57,11 @@ struct Room {
 }
 
 #[derive(Debug, Default)]
-struct Batch {
-    reservations: Vec<ReservationId>,
+pub(super) struct Batch {
+    pub(super) reservations: Vec<ReservationId>,
     /// Under which numbers the store keeps them.
-    numbers: Vec<u32>,
-    since: Option<Instant>,
+    pub(super) numbers: Vec<u32>,
+    pub(super) since: Option<Instant>,
 }
 
 impl Leaving {
@@ -75,7 +70,7 @@ impl Leaving {
         self.due
     }
 
-    fn wait(&mut self, reservation: ReservationId, number: Option<u32>, now: Instant) {
+    pub(super) fn wait(&mut self, reservation: ReservationId, number: Option<u32>, now: Instant) {
         let batch = match self.due {
             Some(_) => &mut self.next,
             None => &mut self.closing,
@@ -84,104 +79,6 @@ impl Leaving {
         batch.numbers.extend(number);
         batch.since = Some(now);
         self.due = self.due.or(Some(now));
-    }
-}
-
-impl Promises {
-    /// Has the store keep what is reserved for a flow that is about to be withdrawn, or
-    /// that goes elsewhere, until it is given back.
-    pub(super) fn keep_leaving(&self, ctx: &mut Context, owners: &mut Owners, id: FlowId) {
-        let Some(flow) = owners.flows.get(id) else {
-            return;
-        };
-        let is_known = owners.leaving.numbers.contains_key(&id);
-        if is_known || flow.reservation.is_none() || self.reservations.slowdown().is_none() {
-            return;
-        }
-        let number = owners.leaving.next_number;
-        owners.leaving.next_number = number.wrapping_add(1);
-        owners.leaving.numbers.insert(id, number);
-        ctx.outbox.store(StoreWrite {
-            key: Key::Leaving(number),
-            value: Some(flow.admission.to_bytes()),
-        });
-    }
-
-    /// Gives back what is reserved for a flow that was withdrawn: at once where budgets
-    /// are fixed, as it has stopped before, otherwise when nothing of it plays a role.
-    pub(super) fn leave(&mut self, ctx: &Context, owners: &mut Owners, flow: &Flow) {
-        let number = owners.leaving.numbers.remove(&flow.id);
-        let Some(reservation) = flow.reservation else {
-            return;
-        };
-        if self.reservations.slowdown().is_none() {
-            return self.reservations.release(reservation);
-        }
-        owners.leaving.wait(reservation, number, ctx.now);
-    }
-
-    /// Takes note of a flow that was gone when the controller began: what it has sent may
-    /// be under way.
-    pub(super) fn leaving_kept(
-        &mut self,
-        ctx: &mut Context,
-        owners: &mut Owners,
-        number: u32,
-        record: &[u8],
-    ) {
-        let next = number.wrapping_add(1);
-        owners.leaving.next_number = owners.leaving.next_number.max(next);
-        if ctx.memory == Memory::Complete {
-            return;
-        }
-        let reserved = Admission::from_bytes(record).ok().and_then(|admission| {
-            admission.requirement.deadline?;
-            let Admission {
-                requirement,
-                source,
-                ways,
-                ..
-            } = &admission;
-            self.reservations.reserve(requirement, *source, ways).ok()
-        });
-        match reserved {
-            Some(reserved) => owners.leaving.wait(reserved.id, Some(number), ctx.now),
-            None => owners.forget_leaving(ctx, number),
-        }
-    }
-
-    /// Gives back what is reserved for withdrawn flows of which nothing plays a role.
-    pub(super) fn release_some(
-        &mut self,
-        ctx: &mut Context,
-        network: &mut Network,
-        modes: &ModeDesk,
-    ) {
-        if network.owners.leaving.due.is_none_or(|due| due > ctx.now) {
-            return;
-        }
-        let closing = &network.owners.leaving.closing;
-        let since = closing.since.unwrap_or(ctx.now);
-        let quiet = self.reservations.quiet_after(&closing.reservations);
-        let due = quiet.map_or(ctx.now + LOOK_AGAIN, |quiet| since + quiet.round_up());
-        if due > ctx.now {
-            network.owners.leaving.due = Some(due);
-            return;
-        }
-        let next = std::mem::take(&mut network.owners.leaving.next);
-        network.owners.leaving.due = (!next.reservations.is_empty()).then_some(ctx.now);
-        let closed = std::mem::replace(&mut network.owners.leaving.closing, next);
-        for reservation in &closed.reservations {
-            self.reservations.release(*reservation);
-        }
-        for number in closed.numbers {
-            network.owners.forget_leaving(ctx, number);
-        }
-        for id in std::mem::take(&mut network.owners.leaving.waiting) {
-            self.decide_anew(ctx, network, modes, id);
-        }
-        network.owners.answer_rooms(ctx, &closed.reservations);
-        self.follow_budgets(ctx, &mut network.owners);
     }
 }
 
@@ -231,7 +128,7 @@ impl Owners {
     }
 
     /// Answers who waits for what has been given back.
-    fn answer_rooms(&mut self, ctx: &mut Context, given_back: &[ReservationId]) {
+    pub(super) fn answer_rooms(&mut self, ctx: &mut Context, given_back: &[ReservationId]) {
         let rooms = std::mem::take(&mut self.leaving.rooms);
         let is_there = |room: &Room| given_back.contains(&room.reservation);
         let (made, others): (Vec<Room>, Vec<Room>) = rooms.into_iter().partition(is_there);
@@ -242,7 +139,7 @@ impl Owners {
         }
     }
 
-    fn forget_leaving(&self, ctx: &mut Context, number: u32) {
+    pub(super) fn forget_leaving(&self, ctx: &mut Context, number: u32) {
         ctx.outbox.store(StoreWrite {
             key: Key::Leaving(number),
             value: None,

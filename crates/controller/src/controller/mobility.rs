@@ -7,8 +7,6 @@
 //! fitted, what the flow had reserved before is counted until its last frames play no
 //! role any more (`leaving`), and who has no room beside that waits for it.
 
-use std::collections::BTreeMap;
-
 use crate::desired::EntryOwner;
 use crate::flows::Way;
 use crate::northbound::{Event, FlowId};
@@ -118,24 +116,6 @@ impl Promises {
     pub(super) fn let_go(&mut self, id: FlowId) {
         if let Some(reservation) = self.desk.held(id) {
             self.reservations.release(reservation);
-        }
-    }
-}
-
-impl Network {
-    /// Replaces the entries that a flow had by those of its new admission.
-    fn exchange_entries(&mut self, ctx: &mut Context, id: FlowId) {
-        let Some(flow) = self.owners.flows.get(id) else {
-            return;
-        };
-        let way = self.topology.best_way(ctx, flow);
-        self.owners.flows.set_way(id, way.clone());
-        if let Some(part) = self.plan_way(id, way) {
-            self.tables.begin_move(
-                ctx,
-                &mut self.owners,
-                BTreeMap::from([(EntryOwner::Flow(id), part)]),
-            );
         }
     }
 }

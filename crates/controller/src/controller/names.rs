@@ -2,12 +2,10 @@
 
 use wire::openflow::DatapathId;
 
-use crate::admission::Place;
 use crate::desired::Outcome;
-use crate::northbound::FlowId;
 use crate::place::{self, LinkEnds, PortId};
 
-use super::{Context, Owners, Topology};
+use super::Context;
 
 impl Context {
     pub(super) fn name_of_switch(&self, datapath: DatapathId) -> String {
@@ -47,31 +45,5 @@ impl Context {
     pub(super) fn name_of_link(&self, link: LinkEnds) -> String {
         let [one, other] = link.both().map(|end| self.name_of_switch(end.datapath));
         format!("link {one}-{other}")
-    }
-}
-
-impl Owners {
-    pub(super) fn name_of_flow(&self, flow: FlowId) -> Option<String> {
-        let flow = self.flows.get(flow)?;
-        Some(flow.admission.requirement.name.clone())
-    }
-}
-
-impl Topology {
-    pub(super) fn name_of_place(&self, ctx: &Context, place: Place) -> String {
-        let port = match place {
-            Place::Switch(datapath) => return format!("switch {}", ctx.name_of_switch(datapath)),
-            Place::Port(port) => port,
-        };
-        let link = self.view.port(port).and_then(|port| port.link);
-        if let Some(link) = link {
-            return ctx.name_of_link(self.view.links()[link.index()].ends);
-        }
-        let switch = ctx.name_of_switch(port.datapath);
-        let mut hosts = self.view.hosts().iter();
-        match hosts.find(|host| host.attachment == Some(port)) {
-            Some(host) => format!("link {switch}-{}", host.name),
-            None => format!("port {} of {switch}", port.port),
-        }
     }
 }

@@ -12,7 +12,7 @@ use crate::hosts::record;
 use crate::northbound::{Event, HostRefusal, MAX_WAITING, Reply, RequestId, StaticHost};
 use crate::store::{Key, StoreWrite};
 
-use super::{Context, Controller, Network, Owners};
+use super::{Context, Controller, Network};
 
 /// What waits for the store, and what it has kept.
 #[derive(Debug, Default)]
@@ -187,18 +187,5 @@ impl Controller {
         if let Some((id, _)) = waiting {
             self.ctx.outbox.reply(id, reply);
         }
-    }
-}
-
-impl Owners {
-    /// Returns the name of a flow that begins or ends at a host.
-    pub(super) fn flow_of_host(&self, host: &str) -> Option<String> {
-        let flows = self.flows.iter();
-        let mut requirements = flows.map(|flow| &flow.admission.requirement);
-        let uses = requirements.find(|requirement| {
-            let mut destinations = requirement.destinations.iter();
-            requirement.source == host || destinations.any(|other| other == host)
-        });
-        uses.map(|requirement| requirement.name.clone())
     }
 }

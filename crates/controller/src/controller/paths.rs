@@ -18,8 +18,7 @@ use units::Delay;
 use crate::admission::{Place, Refused};
 use crate::flows::BEST_EFFORT;
 use crate::northbound::{
-    Endpoint, FlowMatch, FoundPath, MAX_PATHS, NoPath, PathLoad, PathQuery, PathWish, Protection,
-    Requirement,
+    FlowMatch, FoundPath, MAX_PATHS, NoPath, PathLoad, PathQuery, PathWish, Protection, Requirement,
 };
 use crate::path::{Apart, Graph, Ranking, SimplePath, Tree, find_disjoint};
 use crate::place::{LinkEnds, PortId};
@@ -104,7 +103,7 @@ impl Promises {
         };
         let mut found = Vec::new();
         for _ in 0..MAX_ATTEMPTS {
-            let graph = topology.graph(ctx, question);
+            let graph = question.graph(ctx, topology);
             let (from, to) = (question.from.datapath, question.to.datapath);
             let known = question.full.len();
             found.clear();
@@ -138,7 +137,7 @@ impl Promises {
         let (from, to) = (question.from.datapath, question.to.datapath);
         let wanted = count.min(MAX_PATHS);
         for _ in 0..MAX_ATTEMPTS {
-            let graph = topology.graph(ctx, question);
+            let graph = question.graph(ctx, topology);
             let known = question.full.len();
             let paths = find_disjoint(&graph, from, to, wanted, apart)
                 .map_err(|found| self.nothing(ctx, topology, modes, question, found, count))?;
@@ -230,36 +229,19 @@ impl Promises {
     }
 }
 
-impl Topology {
-    fn place_of(&self, endpoint: &Endpoint) -> Result<PortId, NoPath> {
-        match endpoint {
-            Endpoint::Host(name) => {
-                let port = self.view.host(name).and_then(|host| host.attachment);
-                port.ok_or_else(|| NoPath::UnknownHost { name: name.clone() })
-            }
-            Endpoint::Port(port) => match self.view.port(*port) {
-                Some(_) => Ok(*port),
-                None => Err(NoPath::UnknownPort {
-                    port: port.to_string(),
-                }),
-            },
-        }
-    }
-
+impl Question<'_> {
     /// Lays out what the paths may use.
-    fn graph(&self, ctx: &Context, question: &Question<'_>) -> Graph {
-        let avoid: BTreeSet<LinkEnds> = question.avoid.iter().copied().collect();
+    fn graph(&self, ctx: &Context, topology: &Topology) -> Graph {
+        let avoid: BTreeSet<LinkEnds> = self.avoid.iter().copied().collect();
         let is_open = |leaves: PortId, link: LinkEnds| {
             let far = link.opposite(leaves).map(|enters| enters.datapath);
-            let is_full = question.full.contains(&Place::Port(leaves))
-                || far.is_some_and(|far| question.full.contains(&Place::Switch(far)));
+            let is_full = self.full.contains(&Place::Port(leaves))
+                || far.is_some_and(|far| self.full.contains(&Place::Switch(far)));
             !is_full && !avoid.contains(&link)
         };
-        Graph::new(&self.view, &ctx.cost(question.class()), &is_open)
+        Graph::new(&topology.view, &ctx.cost(self.class()), &is_open)
     }
-}
 
-impl Question<'_> {
     fn class(&self) -> u8 {
         self.load.as_ref().map_or(BEST_EFFORT, |load| load.class)
     }

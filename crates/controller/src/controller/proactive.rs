@@ -7,7 +7,6 @@ use wire::openflow::DatapathId;
 
 use crate::desired::{Content, EntryOwner, PlacedRule};
 use crate::intents::{Course, Item};
-use crate::northbound::{ApplicationKind, RuleOwner};
 use crate::place::PortId;
 use crate::routes::{Flood, Openings, common, to_all, to_host};
 use crate::transition::{Change, Stage, Stages};
@@ -15,56 +14,7 @@ use crate::view::{Carrier, Control};
 
 use super::staged_updates::Part;
 use super::upkeep::Slice;
-use super::{Context, Network, Owners, Programs, Topology};
-
-impl Owners {
-    /// Takes in that proactive routes are wanted, or are not any more.
-    pub(super) fn proactive_routes_change(&mut self, topology: &Topology) {
-        let kept: Vec<MacAddress> = self.intents.routes().collect();
-        let known = topology.view.hosts().iter().map(|host| host.mac);
-        for host in known.chain(kept) {
-            self.intents.mark(Item::Route(host));
-        }
-        self.intents.mark(Item::Flood);
-    }
-
-    /// Returns who has the rules of routes.
-    pub(super) fn owner_of_routes(&self) -> RuleOwner {
-        let kind = ApplicationKind::ProactiveRoutes;
-        match self.applications.of_kind(kind) {
-            Some(id) => self.owner_of_application(id),
-            None => RuleOwner::Controller,
-        }
-    }
-
-    /// Takes in that a host was found, has moved or is gone.
-    pub(super) fn mark_route(&mut self, topology: &Topology, name: &str) {
-        if self.is_proactive
-            && let Some(host) = topology.view.host(name)
-        {
-            self.intents.mark(Item::Route(host.mac));
-        }
-    }
-
-    /// Returns whether a route is whole, leads from all switches from which it can
-    /// and costs no more than the best one.
-    fn is_route_kept(&self, topology: &Topology, item: Item, best: &Course) -> bool {
-        let Some(present) = self.intents.course(item) else {
-            return false;
-        };
-        let switches = |course: &Course| {
-            let branches = course.trees.iter().flat_map(|tree| &tree.branches);
-            branches
-                .map(|branch| branch.datapath)
-                .collect::<BTreeSet<_>>()
-        };
-        let root = |course: &Course| course.trees[0].branches[0].entrance();
-        present.links().all(|link| topology.view.is_up(link))
-            && root(present) == root(best)
-            && switches(present) == switches(best)
-            && present.cost <= best.cost
-    }
-}
+use super::{Context, Network, Programs, Topology};
 
 impl Programs {
     /// Returns how many rules there are for routes.
@@ -212,15 +162,6 @@ impl Programs {
             }
         }
         flood
-    }
-}
-
-impl Topology {
-    fn count_connected(&self) -> usize {
-        let switches = self.view.switches().iter();
-        switches
-            .filter(|switch| switch.control == Control::Connected)
-            .count()
     }
 }
 

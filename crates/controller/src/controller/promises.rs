@@ -9,7 +9,7 @@
 //! a slice at a time whenever something has changed that a promise may rest on.
 //!
 //! Whatever else may speak against a promise is one more question in
-//! [`Controller::judge`].
+//! [`Promises::judge`].
 
 use units::{Duration, Instant};
 
@@ -20,12 +20,14 @@ use crate::hosts::contests::CONTEST_LASTS;
 use crate::northbound::{Cause, Dispute, Event, FlowId, Promise, PromiseState};
 use crate::path::Tree;
 use crate::place::PortId;
+use crate::record::Admission;
+use crate::store::{Key, StoreWrite};
 use crate::view::Carrier;
 use crate::ways::KnownWays;
 
-use super::memory::Memory;
+use super::context::Memory;
 use super::requests::{Desk, is_admitted};
-use super::{Context, Network, Owners, Tables, Topology};
+use super::{Context, ModeDesk, Network, Owners, Tables, Topology};
 
 /// How many flows are judged at once.
 const JUDGED_AT_ONCE: usize = 64;
@@ -33,6 +35,9 @@ const JUDGED_AT_ONCE: usize = 64;
 const REST_A_FLOW: Duration = Duration::from_us(10);
 /// How long it rests at least.
 const SHORTEST_REST: Duration = Duration::from_ms(20);
+
+/// How long until it is looked again where a stage may have no pause.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// What is to be judged anew, and when.
 #[derive(Debug)]
@@ -330,6 +335,102 @@ impl Promises {
         };
         let switch = ctx.name_of_switch(missing.datapath);
         Some((state, Some(Cause::NotConfirmed { switch }), None))
+    }
+
+    /// Has the store keep what is reserved for a flow that is about to be withdrawn, or
+    /// that goes elsewhere, until it is given back.
+    pub(super) fn keep_leaving(&self, ctx: &mut Context, owners: &mut Owners, id: FlowId) {
+        let Some(flow) = owners.flows.get(id) else {
+            return;
+        };
+        let is_known = owners.leaving.numbers.contains_key(&id);
+        if is_known || flow.reservation.is_none() || self.reservations.slowdown().is_none() {
+            return;
+        }
+        let number = owners.leaving.next_number;
+        owners.leaving.next_number = number.wrapping_add(1);
+        owners.leaving.numbers.insert(id, number);
+        ctx.outbox.store(StoreWrite {
+            key: Key::Leaving(number),
+            value: Some(flow.admission.to_bytes()),
+        });
+    }
+
+    /// Gives back what is reserved for a flow that was withdrawn: at once where budgets
+    /// are fixed, as it has stopped before, otherwise when nothing of it plays a role.
+    pub(super) fn leave(&mut self, ctx: &Context, owners: &mut Owners, flow: &Flow) {
+        let number = owners.leaving.numbers.remove(&flow.id);
+        let Some(reservation) = flow.reservation else {
+            return;
+        };
+        if self.reservations.slowdown().is_none() {
+            return self.reservations.release(reservation);
+        }
+        owners.leaving.wait(reservation, number, ctx.now);
+    }
+
+    /// Takes note of a flow that was gone when the controller began: what it has sent may
+    /// be under way.
+    pub(super) fn leaving_kept(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        number: u32,
+        record: &[u8],
+    ) {
+        let next = number.wrapping_add(1);
+        owners.leaving.next_number = owners.leaving.next_number.max(next);
+        if ctx.memory == Memory::Complete {
+            return;
+        }
+        let reserved = Admission::from_bytes(record).ok().and_then(|admission| {
+            admission.requirement.deadline?;
+            let Admission {
+                requirement,
+                source,
+                ways,
+                ..
+            } = &admission;
+            self.reservations.reserve(requirement, *source, ways).ok()
+        });
+        match reserved {
+            Some(reserved) => owners.leaving.wait(reserved.id, Some(number), ctx.now),
+            None => owners.forget_leaving(ctx, number),
+        }
+    }
+
+    /// Gives back what is reserved for withdrawn flows of which nothing plays a role.
+    pub(super) fn release_some(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        modes: &ModeDesk,
+    ) {
+        if network.owners.leaving.due.is_none_or(|due| due > ctx.now) {
+            return;
+        }
+        let closing = &network.owners.leaving.closing;
+        let since = closing.since.unwrap_or(ctx.now);
+        let quiet = self.reservations.quiet_after(&closing.reservations);
+        let due = quiet.map_or(ctx.now + LOOK_AGAIN, |quiet| since + quiet.round_up());
+        if due > ctx.now {
+            network.owners.leaving.due = Some(due);
+            return;
+        }
+        let next = std::mem::take(&mut network.owners.leaving.next);
+        network.owners.leaving.due = (!next.reservations.is_empty()).then_some(ctx.now);
+        let closed = std::mem::replace(&mut network.owners.leaving.closing, next);
+        for reservation in &closed.reservations {
+            self.reservations.release(*reservation);
+        }
+        for number in closed.numbers {
+            network.owners.forget_leaving(ctx, number);
+        }
+        for id in std::mem::take(&mut network.owners.leaving.waiting) {
+            self.decide_anew(ctx, network, modes, id);
+        }
+        network.owners.answer_rooms(ctx, &closed.reservations);
+        self.follow_budgets(ctx, &mut network.owners);
     }
 }
 

@@ -26,8 +26,8 @@ use crate::path::Tree;
 use crate::record::Admission;
 use crate::store::{Key, StoreWrite};
 
+use super::flow_ways::Course;
 use super::requests::is_admitted;
-use super::ways::Course;
 use super::{Context, Network, Promises, Topology};
 
 /// How often it is tried whether a flow makes room on some way.

@@ -20,11 +20,11 @@ use wire::openflow::{Cookie, DatapathId, FlowRemoved, TransactionId};
 use crate::audit::{Audit, Dialect, MAX_KEPT, Reported, Scope};
 use crate::desired::{COOKIE_MASK_OURS, COOKIE_OURS, Form, RulePlace, is_derived, slice_of};
 use crate::forwarding;
-use crate::northbound::{Event, ForeignRules, Reply, RequestId};
+use crate::northbound::{Event, ForeignRules, RequestId};
 use crate::session::Slot;
 
 use super::repairs::{Bundles, Repair};
-use super::{Context, Network, Owners, Tables};
+use super::{Context, Owners, Tables};
 
 /// The most switches that are asked, or mended, at the same time.
 pub const MAX_ASKED: usize = 32;
@@ -569,25 +569,6 @@ impl Tables {
             self.want_task(ctx, owners, *datapath, Task::Whole);
         }
         asked.len()
-    }
-}
-
-impl Network {
-    /// Compares one switch, or all, with what it should have.
-    pub(super) fn reconcile(
-        &mut self,
-        ctx: &mut Context,
-        id: RequestId,
-        datapath: Option<DatapathId>,
-    ) {
-        if let Some(datapath) = datapath
-            && self.topology.view.switch(datapath).is_none()
-        {
-            ctx.outbox.reply(id, Reply::UnknownSwitch(datapath));
-            return;
-        }
-        let switches = self.tables.compare_whole(ctx, &self.owners, datapath);
-        ctx.outbox.reply(id, Reply::Reconciling { switches });
     }
 }
 

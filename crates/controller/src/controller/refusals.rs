@@ -16,8 +16,7 @@ use wire::openflow::{
 };
 
 use crate::desired::{EntryOwner, Order, Outcome, RuleKey, RulePlace, Standing, flow_of};
-use crate::flows::Installation;
-use crate::northbound::{Event, FlowId};
+use crate::northbound::Event;
 
 use super::{Context, Owners, Tables};
 
@@ -204,15 +203,6 @@ impl Tables {
         if !self.refusals.all.is_empty() {
             self.refusals.room(ctx.now, datapath);
         }
-    }
-}
-
-impl Owners {
-    fn mark_refused(&mut self, ctx: &mut Context, id: FlowId) {
-        if let Some(flow) = self.flows.get_mut(id) {
-            flow.installation = Installation::Refused;
-        }
-        ctx.promises_changed();
     }
 }
 

@@ -21,8 +21,8 @@ use crate::northbound::Event;
 use crate::rules;
 use crate::session::Slot;
 
-use super::links::Operation;
 use super::reconciliation::{MAX_REPAIRS, Task};
+use super::tables::Operation;
 use super::{Context, Owners, Tables};
 
 /// The most entries that are mended at once; the rest follows.

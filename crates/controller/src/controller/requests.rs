@@ -13,10 +13,9 @@ use calculus::admission::{Constraint, Largest, Request as Promise};
 use crate::admission::{Refused, ReservationId};
 use crate::budgets::Fitted;
 use crate::desired::{Content, EntryOwner};
-use crate::flows::{BEST_EFFORT, Flow, MAX_FLOWS, Standing};
+use crate::flows::{Flow, MAX_FLOWS, Standing};
 use crate::northbound::{
-    Asker, Decision, Event, FlowId, MAX_DESTINATIONS, MAX_FLOWS_AT_ONCE, MAX_WAITING, Protection,
-    Reply, Request, RequestId, Requirement,
+    Decision, Event, FlowId, MAX_WAITING, Protection, Reply, RequestId, Requirement,
 };
 use crate::place::PortId;
 use crate::record::Admission;
@@ -25,7 +24,7 @@ use crate::rules::FlowRule;
 use crate::store::{Key, StoreWrite};
 use crate::view::Host;
 
-use super::{Context, Controller, ModeDesk, Network, Owners, Promises, Topology};
+use super::{Context, ModeDesk, Network, Owners, Promises, Topology};
 
 /// How many requirements are decided at once.
 const DECIDED_AT_ONCE: usize = 8;
@@ -144,231 +143,8 @@ struct Settled {
     decisions: Vec<Decision>,
 }
 
-impl Controller {
-    pub(super) fn requested(&mut self, id: RequestId, by: &Asker, request: Request) {
-        while self.promises.desk.is_deciding() {
-            self.promises
-                .decide_some(&mut self.ctx, &mut self.network, &self.modes);
-        }
-        if let Some(refusal) = self.network.owners.not_looked_at(&self.ctx, by, &request) {
-            self.ctx.outbox.reply(id, refusal);
-            return;
-        }
-        match request {
-            Request::Admit(requirements) => self.promises.admit(
-                &mut self.ctx,
-                &mut self.network,
-                &self.modes,
-                id,
-                requirements,
-            ),
-            Request::AdmitTogether(requirements) => self.promises.admit_together(
-                &mut self.ctx,
-                &mut self.network,
-                &self.modes,
-                id,
-                requirements,
-            ),
-            Request::WhatIf(requirements) => self.promises.what_if(
-                &mut self.ctx,
-                &mut self.network,
-                &self.modes,
-                id,
-                requirements,
-            ),
-            Request::MakeRoom(requirement) => {
-                self.promises
-                    .make_room(&mut self.ctx, &mut self.network, id, &requirement)
-            }
-            Request::Withdraw(name) => {
-                self.promises
-                    .withdraw(&mut self.ctx, &mut self.network.owners, id, name)
-            }
-            Request::ForgetSwitch(datapath) => {
-                self.network.forget_switch(&mut self.ctx, id, datapath)
-            }
-            Request::Prepare(requirements) => {
-                self.promises
-                    .prepare(&mut self.ctx, &mut self.network, id, &requirements)
-            }
-            Request::AssignClasses {
-                requirements,
-                free,
-                classes,
-            } => self.promises.assign_classes(
-                &mut self.ctx,
-                &self.network.topology,
-                id,
-                &requirements,
-                &free,
-                &classes,
-            ),
-            Request::Flows => {
-                let flows =
-                    self.promises
-                        .list_flows(&self.ctx, &self.network, FlowId(0), usize::MAX);
-                self.ctx.outbox.reply(id, flows);
-            }
-            Request::FlowsAfter { after, most } => {
-                let flows = self.promises.list_flows(
-                    &self.ctx,
-                    &self.network,
-                    after,
-                    most.min(MAX_FLOWS_AT_ONCE),
-                );
-                self.ctx.outbox.reply(id, flows);
-            }
-            Request::Flow(name) => self
-                .promises
-                .show_flow(&mut self.ctx, &self.network, id, name),
-            Request::Topology => {
-                let reply =
-                    Reply::Topology(self.network.owners.topology_summary(&self.network.topology));
-                self.ctx.outbox.reply(id, reply);
-            }
-            Request::Promises => {
-                let promises = Box::new(self.promises.promises(&self.network.owners));
-                self.ctx.outbox.reply(id, Reply::Promises(promises));
-            }
-            Request::AddIntents(intents) => {
-                self.programs
-                    .add_intents(&mut self.ctx, &mut self.network, (id, by), intents)
-            }
-            Request::RemoveIntent(name) => {
-                self.programs
-                    .remove_intent(&mut self.ctx, &self.network.owners, id, by, name)
-            }
-            Request::Intents => {
-                let intents = self.programs.intent_summaries(&self.ctx, &self.network);
-                self.ctx.outbox.reply(id, Reply::Intents(intents));
-            }
-            Request::Paths(query) => {
-                let paths = self.promises.find_paths(
-                    &self.ctx,
-                    &self.network.topology,
-                    &self.modes,
-                    &query,
-                );
-                self.ctx.outbox.reply(id, Reply::Paths(paths));
-            }
-            Request::View => {
-                self.network
-                    .owners
-                    .show_view(&mut self.ctx, &self.network.topology, id, by)
-            }
-            Request::SetHost(host) => {
-                self.host_desk
-                    .set_host(&mut self.ctx, &self.network, id, host)
-            }
-            Request::Load(manifest) => {
-                self.loading
-                    .load(&mut self.ctx, &mut self.network.owners, id, manifest)
-            }
-            Request::Unload(name) => {
-                self.loading
-                    .unload(&mut self.ctx, &self.network.owners, id, name)
-            }
-            Request::Reload(name) => {
-                self.loading
-                    .reload(&mut self.ctx, &mut self.network, id, name)
-            }
-            Request::Applications => {
-                let applications = self
-                    .loading
-                    .application_summaries(&self.network, &self.programs);
-                self.ctx.outbox.reply(id, Reply::Applications(applications));
-            }
-            Request::RemoveHost(name) => {
-                self.host_desk
-                    .remove_host(&mut self.ctx, &mut self.network, id, name)
-            }
-            Request::Rules(datapath) => self.network.list_rules(&mut self.ctx, id, datapath),
-            Request::Reconcile(datapath) => self.network.reconcile(&mut self.ctx, id, datapath),
-            Request::Settings => {
-                let settings =
-                    Reply::Settings(self.settings_desk.settings(&self.ctx, &self.network.tables));
-                self.ctx.outbox.reply(id, settings);
-            }
-            Request::Configure(change) => {
-                self.settings_desk
-                    .configure(&mut self.ctx, &self.network.tables, id, change)
-            }
-            Request::Mode => self.modes.show_mode(&mut self.ctx, id),
-            Request::SetMode(change) => {
-                self.modes
-                    .set_mode(&mut self.ctx, &mut self.network, id, &change)
-            }
-            Request::Statistics => {
-                let statistics = Box::new(
-                    self.southbound
-                        .statistics(&mut self.ctx, &mut self.network.tables),
-                );
-                self.ctx.outbox.reply(id, Reply::Statistics(statistics));
-            }
-        }
-    }
-}
-
-impl Owners {
-    /// Returns why a request is not looked at.
-    fn not_looked_at(&mut self, ctx: &Context, by: &Asker, request: &Request) -> Option<Reply> {
-        let lack = self.applications.lack(by, request);
-        match lack {
-            Some((application, needs)) => Some(Reply::Denied { application, needs }),
-            None => (!ctx.is_answerable(request)).then_some(Reply::Starting),
-        }
-    }
-
-    /// Asks the store to keep a flow that is reserved.
-    pub(super) fn propose(&self, ctx: &mut Context, id: FlowId) {
-        if let Some(flow) = self.flows.get(id) {
-            ctx.outbox.store(StoreWrite {
-                key: Key::Admission(id.0),
-                value: Some(flow.admission.to_bytes()),
-            });
-        }
-    }
-
-    fn check_distinguishable(
-        &self,
-        source: PortId,
-        id: FlowId,
-        rule: &FlowRule,
-    ) -> Result<(), Refusal> {
-        let rivals = self.flows.rivals(source, rule);
-        let mut others = rivals.filter(|flow| flow.id != id);
-        match others.find(|other| other.rule.conflicts_with(rule)) {
-            None => Ok(()),
-            Some(other) => Err(Refusal::Indistinguishable {
-                other: other.admission.requirement.name.clone(),
-            }),
-        }
-    }
-
-    /// Makes an admission with what is reserved for it a flow.
-    pub(super) fn take_over(
-        &mut self,
-        ctx: &mut Context,
-        topology: &mut Topology,
-        id: FlowId,
-        admission: Admission,
-        reservation: Option<ReservationId>,
-    ) {
-        let links = admission.ways.links().iter().copied();
-        let unconfirmed =
-            links.filter(|link| !topology.view.is_up(*link) && !topology.broken.contains(link));
-        topology
-            .expected
-            .extend(unconfirmed.map(|link| (link, None)));
-        let flow = Flow::new(id, admission, reservation);
-        self.flows.insert(flow);
-        self.end_hosts(ctx, topology, id);
-        ctx.promises_changed();
-    }
-}
-
 impl Promises {
-    fn admit(
+    pub(super) fn admit(
         &mut self,
         ctx: &mut Context,
         network: &mut Network,
@@ -531,7 +307,7 @@ impl Promises {
     }
 
     /// Chooses budgets for the flows whose ways can be found.
-    fn prepare(
+    pub(super) fn prepare(
         &mut self,
         ctx: &mut Context,
         network: &mut Network,
@@ -554,7 +330,7 @@ impl Promises {
     }
 
     /// Says in which class each requirement fits with more of the others, where one is found.
-    fn assign_classes(
+    pub(super) fn assign_classes(
         &mut self,
         ctx: &mut Context,
         topology: &Topology,
@@ -600,7 +376,13 @@ impl Promises {
         (places, requests)
     }
 
-    fn withdraw(&mut self, ctx: &mut Context, owners: &mut Owners, id: RequestId, name: String) {
+    pub(super) fn withdraw(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        id: RequestId,
+        name: String,
+    ) {
         let Some(flow) = owners
             .flows
             .by_name(&name)
@@ -768,43 +550,6 @@ impl Promises {
             fits: refused.fits,
             asked: refused.asked,
         }))
-    }
-}
-
-impl Topology {
-    /// Checks what can be checked without looking for a way; returns the hosts.
-    pub(super) fn check(&self, requirement: &Requirement) -> Result<(&Host, Vec<&Host>), Refusal> {
-        let Requirement {
-            destinations,
-            class,
-            ..
-        } = requirement;
-        if destinations.is_empty() || destinations.len() > MAX_DESTINATIONS {
-            return Err(Refusal::Destinations {
-                count: destinations.len(),
-                limit: MAX_DESTINATIONS,
-            });
-        }
-        if destinations.contains(&requirement.source) {
-            let name = requirement.source.clone();
-            return Err(Refusal::ToItself { name });
-        }
-        let expected = match requirement.deadline {
-            Some(_) if *class == BEST_EFFORT => Some("without a deadline"),
-            None if *class != BEST_EFFORT => Some("with a deadline"),
-            Some(_) | None => None,
-        };
-        if let Some(expected) = expected {
-            let class = *class;
-            return Err(Refusal::Class { class, expected });
-        }
-        let host = |name: &String| {
-            let known = self.view.host(name);
-            known.ok_or_else(|| Refusal::UnknownHost { name: name.clone() })
-        };
-        let source = host(&requirement.source)?;
-        let destinations = destinations.iter().map(host);
-        Ok((source, destinations.collect::<Result<_, Refusal>>()?))
     }
 }
 

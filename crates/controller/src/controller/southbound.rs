@@ -1,21 +1,20 @@
 //! What switches say: connections, messages, ports, frames.
 
 use units::Instant;
-use wire::ethernet::MacAddress;
 use wire::openflow::{
     BadRequest, DatapathId, ErrorKind, ErrorMessage, HEADER_LENGTH, Header, Message, PortStatus,
     PortStatusReason, TransactionId,
 };
 
 use crate::mastery::Claim;
-use crate::northbound::{Detection, Event};
+use crate::northbound::{Detection, Event, Statistics, SwitchStatistics};
 use crate::packet_in_classes::PacketInClasses;
 use crate::place::PortId;
 use crate::session::{CloseReason, ConnectionId, Session, Slot, Step, port_of};
 use crate::view::{Carrier, Port};
 
-use super::memory::Memory;
-use super::{Context, Controller, Topology};
+use super::context::Memory;
+use super::{Context, Controller, Tables};
 
 /// What is known of how switches speak with us.
 #[derive(Debug)]
@@ -34,6 +33,31 @@ impl Southbound {
             claim,
             heard: Vec::new(),
             punts: PacketInClasses::new(now),
+        }
+    }
+
+    /// Returns what was counted, and asks switches what they have counted since.
+    pub(super) fn statistics(&self, ctx: &mut Context, tables: &mut Tables) -> Statistics {
+        let mut all = self.punts;
+        let mut switches = Vec::new();
+        for (_, session) in ctx.sessions.iter() {
+            all.add(&session.punts);
+            let telemetry = &session.telemetry;
+            switches.extend(session.datapath().map(|datapath| SwitchStatistics {
+                datapath,
+                frames: session.punts.counts().collect(),
+                wanted_entries: tables.desired.count(datapath),
+                ports: telemetry.ports.said.clone(),
+                tables: telemetry.tables.said.clone(),
+                flows: telemetry.flows.said.clone(),
+            }));
+        }
+        switches.sort_by_key(|switch| switch.datapath);
+        tables.ask_for_counts(ctx);
+        Statistics {
+            counters: ctx.counters,
+            frames: all.counts().collect(),
+            switches,
         }
     }
 }
@@ -510,26 +534,6 @@ impl Controller {
                 error,
             );
         }
-    }
-}
-
-impl Topology {
-    /// Sends a probe for a link from a port.
-    pub(super) fn probe(&mut self, ctx: &mut Context, port: PortId) {
-        self.send_probe(ctx, port, MacAddress::NEAREST_BRIDGE);
-    }
-
-    /// Sends a probe of either kind from a port.
-    pub(super) fn send_probe(&mut self, ctx: &mut Context, port: PortId, to: MacAddress) {
-        let Some(slot) = ctx.sessions.of_switch(port.datapath) else {
-            return;
-        };
-        let Some(known) = self.view.port(port) else {
-            return;
-        };
-        let class = ctx.parameters.probe_class(port);
-        let out = ctx.outbox.to(slot);
-        self.prober.emit(ctx.now, (to, port), known.mac, class, out);
     }
 }
 

@@ -15,17 +15,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use units::{Duration, Instant};
+use units::Instant;
 use wire::openflow::DatapathId;
 
-use crate::desired::{Content, Contest, EntryOwner, Form, Order, Outcome, RuleKey, Standing};
+use crate::desired::{Content, EntryOwner, Form, Order, Outcome, RuleKey, Standing};
 use crate::flows::Way;
 use crate::northbound::FlowId;
 use crate::session::Slot;
 use crate::transition::{Change, Stage, Stages};
 
-use super::links::Operation;
-use super::{Context, Network, Owners, Tables};
+use super::tables::Operation;
+use super::{Context, Owners, Tables};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct UpdateId(u64);
@@ -442,7 +442,7 @@ impl Tables {
     }
 
     /// Takes all entries of a subject away at once.
-    fn take_all(&mut self, ctx: &mut Context, owners: &mut Owners, subject: EntryOwner) {
+    pub(super) fn take_all(&mut self, ctx: &mut Context, owners: &mut Owners, subject: EntryOwner) {
         let spots: Vec<RuleKey> = self.desired.of_subject(subject).collect();
         let takes = spots.into_iter().map(|spot| (spot, Change::Take));
         let mut reached = Reached::default();
@@ -593,77 +593,5 @@ impl Tables {
         if let Some(id) = self.moves.of.get(&subject).copied() {
             self.advance_move(ctx, owners, id);
         }
-    }
-}
-
-impl Owners {
-    /// Returns the longest time for which a frame with a promise may be on its
-    /// way. Frames without one are not waited for.
-    fn travel_time(&self, flows: &[FlowId]) -> Duration {
-        let flows = flows.iter().filter_map(|flow| self.flows.get(*flow));
-        let longest = flows.filter_map(|flow| flow.admission.guarantee).max();
-        longest.unwrap_or_default().round_up()
-    }
-
-    fn lost_contest(&mut self, ctx: &mut Context, contest: Contest) {
-        let Contest {
-            datapath,
-            loser,
-            holder,
-        } = contest;
-        let outcome = Outcome::Contested {
-            datapath,
-            with: holder,
-        };
-        self.rules_settled(ctx, loser, outcome);
-    }
-}
-
-impl Network {
-    /// Replaces the entries of a subject at once, for where frames are lost
-    /// anyway or none flow.
-    pub(super) fn set_content_at_once(
-        &mut self,
-        ctx: &mut Context,
-        subject: EntryOwner,
-        wanted: &Content,
-    ) {
-        if let EntryOwner::Flow(flow) = subject {
-            self.tables.record(&self.owners, flow);
-        }
-        self.tables.moves.take(subject);
-        if wanted.is_empty() {
-            return self.tables.take_all(ctx, &mut self.owners, subject);
-        }
-        let present = self.tables.desired.content(subject);
-        if !self.tables.desired.has_room(present.len(), wanted.len()) {
-            self.owners.rules_settled(ctx, subject, Outcome::TooMany);
-            return;
-        }
-        let source = match subject {
-            EntryOwner::Flow(flow) => self
-                .owners
-                .flows
-                .get(flow)
-                .map(|flow| flow.admission.source),
-            EntryOwner::Service
-            | EntryOwner::KnownHost(_)
-            | EntryOwner::Intent(_)
-            | EntryOwner::Application(_)
-            | EntryOwner::Gathering(_)
-            | EntryOwner::Modes
-            | EntryOwner::Levels(_)
-            | EntryOwner::Guard(_)
-            | EntryOwner::Route(_) => None,
-        };
-        let stages = Stages::plan(&present, wanted, source, &|port| {
-            self.topology.far_end(port)
-        });
-        let mut reached = Reached::default();
-        for stage in stages.build.into_iter().chain(stages.clear) {
-            self.tables
-                .send_stage(ctx, &mut self.owners, subject, stage, &mut reached);
-        }
-        self.tables.ask_later(subject, &reached);
     }
 }

@@ -1,56 +1,11 @@
 //! What happens because time passes.
 
-use units::Instant;
-
-use crate::config::{PROBE_PHASES, Timers};
+use crate::config::PROBE_PHASES;
 use crate::confirmation::MAX_UNANSWERED;
-use crate::northbound::Detection;
-use crate::place::PortId;
-use crate::session::{CloseReason, Session, Slot};
-use crate::view::{Carrier, LinkId};
+use crate::session::{CloseReason, Session};
 
+use super::Controller;
 use super::reconciliation::ROUND_PHASES;
-use super::{Context, Controller, Network, Recovery, Topology};
-
-#[derive(Debug)]
-pub(super) struct Schedule {
-    probes: Instant,
-    phase: u64,
-    echoes: Instant,
-    rounds: Instant,
-    round: u64,
-    /// When flows may return to links that are back.
-    pub(super) returns: Option<Instant>,
-    /// When floods are to follow the links.
-    pub(super) floods: Option<Instant>,
-    pub(super) floods_followed: Option<Instant>,
-}
-
-impl Schedule {
-    pub(super) fn new(now: Instant, timers: &Timers) -> Self {
-        Self {
-            probes: now + timers.probe_interval,
-            phase: 0,
-            echoes: now + timers.echo_interval,
-            rounds: now + timers.audit_interval,
-            round: 0,
-            returns: None,
-            floods: None,
-            floods_followed: None,
-        }
-    }
-
-    /// Returns whose turn it is to send probes.
-    pub(super) const fn phase(&self) -> u64 {
-        self.phase
-    }
-
-    pub(super) fn deadline(&self) -> Instant {
-        let next = self.probes.min(self.echoes).min(self.rounds);
-        let others = [self.returns, self.floods].into_iter().flatten();
-        others.fold(next, Instant::min)
-    }
-}
 
 impl Controller {
     pub(super) fn keep_time(&mut self) {
@@ -140,51 +95,6 @@ impl Controller {
         }
         for (slot, reason) in late {
             self.close(slot, reason);
-        }
-    }
-}
-
-impl Topology {
-    /// Sends probes from the ports of the switches whose turn it is.
-    fn probe_part(&mut self, ctx: &mut Context) {
-        let turn = ctx.schedule.phase;
-        let is_due = |slot: &Slot| slot.index() as u64 % PROBE_PHASES == turn;
-        let due: Vec<_> = ctx
-            .sessions
-            .ready()
-            .filter(|(_, slot)| is_due(slot))
-            .collect();
-        for (datapath, _) in due {
-            let Some(switch) = self.view.switch(datapath) else {
-                continue;
-            };
-            let ports = self.view.switches()[switch.index()].ports.iter();
-            let up = ports.filter(|port| port.carrier == Carrier::Up);
-            let up: Vec<PortId> = up.map(|port| PortId::new(datapath, port.number)).collect();
-            for port in up {
-                self.probe(ctx, port);
-            }
-        }
-    }
-}
-
-impl Recovery {
-    fn lose_silent_links(&mut self, ctx: &mut Context, network: &mut Network) {
-        let timeout = ctx.timers.link_timeout.as_ns();
-        let Some(limit) = ctx.now.as_ns().checked_sub(timeout) else {
-            return;
-        };
-        let limit = Instant::from_ns(limit);
-        if network.topology.view.trust(limit) {
-            network.owners.follow_links(ctx, &network.topology);
-        }
-        let silent: Vec<LinkId> = network.topology.view.silent_since(limit).collect();
-        for link in silent {
-            if ctx.is_unheard(network.topology.view.links()[link.index()].ends) {
-                continue;
-            }
-            network.topology.view.lose(ctx.now, link);
-            self.link_lost(ctx, network, link, Detection::Silence);
         }
     }
 }

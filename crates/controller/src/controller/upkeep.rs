@@ -6,185 +6,30 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use units::{Duration, Instant};
 use wire::ethernet::MacAddress;
 use wire::openflow::DatapathId;
 
 use crate::desired::{Content, EntryOwner, PlacedRule};
-use crate::flows::BEST_EFFORT;
 use crate::intents::compile::{Plan, compile, compile_on, match_action};
 use crate::intents::{Course, Item, Standing, gathering};
 use crate::northbound::{Asker, IntentId, IntentKind, IntentState};
 use crate::path::Atlas;
-use crate::place::{LinkEnds, PortId};
 use crate::transition::{Change, Stages};
-use crate::view::{Carrier, Link};
 
-use super::memory::Memory;
+use super::context::Memory;
 use super::staged_updates::{Part, Reached};
-use super::{Context, Network, Owners, Programs, Topology};
+use super::{Context, Network, Programs};
 
 /// The most that is kept anew between two inputs.
 const SLICE_ITEMS: usize = 256;
 /// About how many switches the searches of a slice visit.
 const SLICE_VISITS: usize = 5_000;
-/// How long what waits is not tried again after something has changed: a network
-/// that comes up changes thousands of times a second.
-const RETRY_WAIT: Duration = Duration::from_ms(20);
 
 /// What a slice works with.
 pub(super) struct Slice {
     pub(super) atlas: Atlas,
     /// What is moved in stages.
     pub(super) moves: BTreeMap<EntryOwner, Part>,
-}
-
-impl Owners {
-    /// Returns when intents need time.
-    pub(super) fn intents_deadline(&self, ctx: &Context) -> Option<Instant> {
-        if ctx.memory == Memory::Incomplete {
-            return None;
-        }
-        let now = self.intents.is_stale().then_some(ctx.now);
-        let timers = [now, self.intents.retry_at, self.intents.return_at];
-        timers.into_iter().flatten().min()
-    }
-
-    /// Returns whether something has a way, and the way is whole.
-    pub(super) fn is_travelled(&self, topology: &Topology, item: Item) -> bool {
-        let course = self.intents.course(item);
-        course.is_some_and(|course| course.links().all(|link| topology.view.is_up(link)))
-    }
-
-    /// Returns the ways that something had to leave, if it can go back: they lead where
-    /// the best ones do and are no dearer, and their links have been there for a while.
-    fn home(
-        &self,
-        ctx: &Context,
-        topology: &Topology,
-        item: Item,
-        best: &Course,
-    ) -> Option<&Course> {
-        let home = self.intents.home(item)?;
-        let has_stayed = |ends: LinkEnds| {
-            let link = topology
-                .view
-                .link(ends)
-                .map(|id| topology.view.links()[id.index()]);
-            let wait = ctx.timers.return_wait;
-            let is_there = |link: Link| {
-                link.carrier == Carrier::Up && ctx.now.saturating_since(link.since) >= wait
-            };
-            link.is_some_and(is_there)
-        };
-        let is_as_good = home.cost <= best.cost && home.joins_the_same(best);
-        (is_as_good && home.links().all(has_stayed)).then_some(home)
-    }
-
-    /// Returns whether something has a way that is whole and no dearer than the best one:
-    /// then it stays where it is, unless it comes from elsewhere and can go back.
-    fn is_kept(&mut self, ctx: &Context, topology: &Topology, item: Item, best: &Course) -> bool {
-        let Some(present) = self.intents.course(item) else {
-            return false;
-        };
-        let is_whole = present.links().all(|link| topology.view.is_up(link));
-        let has_home = self.home(ctx, topology, item, best).is_some();
-        let is_kept = is_whole
-            && !(has_home && present != best)
-            && !present.trees.is_empty()
-            && present.joins_the_same(best)
-            && present.cost <= best.cost;
-        if is_kept && has_home {
-            self.intents.settle_in(item);
-        }
-        is_kept
-    }
-
-    /// Returns whether an application brings what goes to all to every host.
-    fn is_flooded(&self) -> bool {
-        self.forwarding.is_some() || self.is_proactive
-    }
-
-    /// Takes in that applications have come or gone.
-    pub(super) fn mark_all_gatherings(&mut self, ctx: &Context, topology: &Topology) {
-        let kinds = self
-            .intents
-            .accepted()
-            .map(|(_, held)| held.intent.kind.clone());
-        let kinds: Vec<IntentKind> = kinds.collect();
-        kinds
-            .iter()
-            .for_each(|kind| self.mark_gatherings(ctx, topology, kind));
-    }
-
-    /// Returns where a host is and where those are that intents connect it with, if
-    /// there are any.
-    fn peers(&self, topology: &Topology, mac: MacAddress) -> Option<(PortId, Vec<PortId>)> {
-        let host = topology.view.host_by_mac(mac)?;
-        let source = host.attachment?;
-        let intents = self.intents.of_host(&host.name);
-        let mut peers: Vec<_> = intents
-            .filter_map(|id| {
-                let held = self.intents.get(id)?;
-                let IntentKind::HostToHost { one, other } = &held.intent.kind else {
-                    return None;
-                };
-                let peer = if *one == host.name { other } else { one };
-                let is_accepted = held.standing == Standing::Accepted;
-                topology.view.host(peer).filter(|_| is_accepted)?.attachment
-            })
-            .collect();
-        peers.sort_unstable();
-        peers.dedup();
-        (!peers.is_empty()).then_some((source, peers))
-    }
-
-    /// Takes in that a link is gone.
-    pub(super) fn intents_lose(&mut self, topology: &mut Topology, link: LinkEnds) {
-        topology.refresh_atlas_link(link);
-        self.intents.lose_link(link);
-    }
-
-    /// Takes in that a link is up.
-    pub(super) fn intents_gain(&mut self, ctx: &Context, topology: &mut Topology, link: LinkEnds) {
-        topology.refresh_atlas_link(link);
-        if self.intents.gain_link(link) {
-            self.intents.return_at = Some(ctx.now + ctx.timers.return_wait);
-        }
-    }
-
-    /// Takes in that a switch is connected, or is not any more.
-    pub(super) fn switch_concerns_intents(
-        &mut self,
-        topology: &mut Topology,
-        datapath: DatapathId,
-    ) {
-        if let Some((_, atlas)) = &mut topology.atlas {
-            atlas.refresh(&topology.view, datapath);
-        }
-        // Each route has a rule at each switch.
-        self.intents.mark_routes_unfinished();
-    }
-
-    /// Takes in that a host was found or has moved.
-    pub(super) fn host_concerns_intents(&mut self, ctx: &Context, topology: &Topology, name: &str) {
-        self.mark_route(topology, name);
-        let concerned: Vec<IntentId> = self.intents.of_host(name).collect();
-        for id in concerned {
-            self.intents.mark(Item::Intent(id));
-            if let Some(held) = self.intents.get(id) {
-                let kind = held.intent.kind.clone();
-                self.mark_gatherings(ctx, topology, &kind);
-            }
-        }
-    }
-
-    /// Has what waits tried again soon.
-    pub(super) fn try_waiting_intents(&mut self, ctx: &Context) {
-        if self.intents.is_anything_waiting() && self.intents.retry_at.is_none() {
-            self.intents.retry_at = Some(ctx.now + RETRY_WAIT);
-        }
-    }
 }
 
 impl Programs {
@@ -530,21 +375,5 @@ impl Programs {
                 .overlaps(&form)
                 .then_some((rule.datapath, present.subject, theirs))
         })
-    }
-}
-
-impl Topology {
-    /// Returns the network as searches see it, laid out anew if it has grown.
-    fn take_atlas(&mut self, ctx: &Context) -> Atlas {
-        match self.atlas.take() {
-            Some((metric, atlas)) if metric == ctx.metric && atlas.is_of(&self.view) => atlas,
-            Some(_) | None => Atlas::new(&self.view, &ctx.cost(BEST_EFFORT)),
-        }
-    }
-
-    fn refresh_atlas_link(&mut self, link: LinkEnds) {
-        if let Some((_, atlas)) = &mut self.atlas {
-            atlas.refresh_link(&self.view, link);
-        }
     }
 }

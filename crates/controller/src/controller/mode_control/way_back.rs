@@ -17,7 +17,7 @@ use crate::northbound::{
     Event, HeldMode, ModeChange, ModeRefusal, ModeReport, Reply, RequestId, SwitchMode,
 };
 
-use super::super::links::Operation;
+use super::super::tables::Operation;
 use super::super::{Context, ModeDesk, Network, Tables};
 use super::desk::{Asked, Held, Lock};
 use super::orders::Orders;

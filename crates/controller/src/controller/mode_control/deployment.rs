@@ -11,7 +11,7 @@ use wire::openflow::taktos::{
 use wire::openflow::{DatapathId, Sequence, TransactionId};
 
 use crate::desired::{Content, EntryOwner, Standing};
-use crate::flows::{Flow, Standing as FlowStanding};
+use crate::flows::Flow;
 use crate::modes::{Modes, Strategy, Variants, monitor_of, signal_entry, variants};
 use crate::northbound::{Event, FlowId};
 use crate::session::Slot;
@@ -321,17 +321,6 @@ impl ModeDesk {
             far_switch: there.datapath,
         });
         trunks.collect()
-    }
-}
-
-impl Owners {
-    /// Returns the flows that have something to say about levels and are in force.
-    fn modal_flows<'a>(&'a self, modes: &'a Modes) -> impl Iterator<Item = &'a Flow> + 'a {
-        let configured = modes.flows.keys();
-        let configured = configured.filter_map(|name| self.flows.get(self.flows.by_name(name)?));
-        let configured = configured.filter(|flow| flow.admission.requirement.modes.is_none());
-        let flows = configured.chain(self.flows.modal());
-        flows.filter(|flow| flow.standing == FlowStanding::Admitted)
     }
 }
 

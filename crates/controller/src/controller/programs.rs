@@ -6,16 +6,16 @@
 
 use std::collections::BTreeMap;
 
-use crate::desired::{EntryOwner, Outcome};
-use crate::intents::{Held, Item, MAX_EVERYWHERE, Standing, compile, is_everywhere, record, sense};
+use crate::desired::EntryOwner;
+use crate::intents::{Held, Item, Standing, record};
 use crate::northbound::{
-    Asker, Event, Intent, IntentDecision, IntentId, IntentKind, IntentRefusal, IntentState,
-    IntentSummary, MAX_INTENTS, MAX_WAITING, Reply, RequestId,
+    Asker, Event, Intent, IntentDecision, IntentId, IntentRefusal, IntentState, IntentSummary,
+    MAX_WAITING, Reply, RequestId,
 };
 use crate::routes::Flood;
 use crate::store::{Key, StoreWrite};
 
-use super::{Context, Network, Owners, Topology};
+use super::{Context, Network, Owners};
 
 /// What is programmed beside flows, and what was asked of it.
 #[derive(Debug)]
@@ -277,156 +277,11 @@ impl Programs {
     }
 }
 
-impl Owners {
-    fn check_intent(&self, topology: &Topology, intent: &Intent) -> Result<(), IntentRefusal> {
-        sense::check(intent).map_err(IntentRefusal::Senseless)?;
-        if self.intents.by_name(&intent.name).is_some() {
-            let name = intent.name.clone();
-            return Err(IntentRefusal::NameTaken { name });
-        }
-        let limit = MAX_INTENTS;
-        if self.intents.len() >= limit {
-            return Err(IntentRefusal::TooMany { limit });
-        }
-        let limit = MAX_EVERYWHERE;
-        if is_everywhere(&intent.kind) && self.intents.count_everywhere() >= limit {
-            return Err(IntentRefusal::TooMany { limit });
-        }
-        let mut hosts = compile::hosts(&intent.kind).into_iter();
-        match hosts.find(|host| topology.view.host(host).is_none()) {
-            None => Ok(()),
-            Some(host) => Err(IntentRefusal::UnknownHost {
-                name: host.to_owned(),
-            }),
-        }
-    }
-
-    /// Returns how many intents an application has.
-    pub(super) fn intents_of(&self, application: &str) -> usize {
-        self.all_intents_of(application).count()
-    }
-
-    /// Ends all intents of an application that is not loaded any more.
-    pub(super) fn end_intents_of(&self, ctx: &mut Context, application: &str) {
-        let ended: Vec<IntentId> = self.all_intents_of(application).collect();
-        for id in ended {
-            ctx.outbox.store(StoreWrite {
-                key: Key::Intent(id.0),
-                value: None,
-            });
-        }
-    }
-
-    fn all_intents_of(&self, application: &str) -> impl Iterator<Item = IntentId> {
-        let all = self.intents.accepted();
-        let of = all.filter(move |(_, held)| match &held.owner {
-            Asker::Application(name) => name == application,
-            Asker::Operator => false,
-        });
-        of.map(|(id, _)| id)
-    }
-
-    /// Marks what the hosts of an intent send to all.
-    pub(super) fn mark_gatherings(
-        &mut self,
-        ctx: &Context,
-        topology: &Topology,
-        kind: &IntentKind,
-    ) {
-        if let IntentKind::HostToHost { one, other } = kind {
-            for name in [one, other] {
-                if let Some(host) = topology.view.host(name) {
-                    self.intents.mark_later(Item::Gathering(host.mac));
-                }
-            }
-            self.try_waiting_intents(ctx);
-        }
-    }
-
-    /// Takes in what became of the rules of an intent.
-    pub(super) fn intent_settled(&mut self, ctx: &mut Context, id: IntentId, outcome: Outcome) {
-        let Some(held) = self.intents.get(id) else {
-            return;
-        };
-        if matches!(held.state, IntentState::Waiting { .. }) {
-            // What it had is gone.
-            return;
-        }
-        let state = match outcome {
-            Outcome::Confirmed => IntentState::Installed,
-            Outcome::Away { .. } => IntentState::Installing,
-            Outcome::Refused { datapath, error } => IntentState::Failed {
-                reason: format!("switch {:x} refuses a rule: {error:?}", datapath.0),
-            },
-            Outcome::Contested { datapath, with } => IntentState::Failed {
-                reason: format!(
-                    "{} has a rule for the same frames at switch {:x}",
-                    self.name_of_subject(with),
-                    datapath.0
-                ),
-            },
-            Outcome::TooMany => IntentState::Failed {
-                reason: "there would be more rules than can be kept".to_owned(),
-            },
-        };
-        self.set_intent_state(ctx, id, state);
-    }
-
-    /// Notes how far an intent is, and tells if that is new.
-    pub(super) fn set_intent_state(&mut self, ctx: &mut Context, id: IntentId, state: IntentState) {
-        let Some(held) = self.intents.get_mut(id) else {
-            return;
-        };
-        if held.state == state {
-            return;
-        }
-        held.state = state.clone();
-        let name = held.intent.name.clone();
-        ctx.outbox.notify(Event::IntentChanged {
-            intent: id,
-            name,
-            state,
-        });
-    }
-
-    /// Names whose a rule is, for people.
-    pub(super) fn name_of_subject(&self, subject: EntryOwner) -> String {
-        match subject {
-            EntryOwner::Service
-            | EntryOwner::KnownHost(_)
-            | EntryOwner::Gathering(_)
-            | EntryOwner::Modes => "the controller".to_owned(),
-            EntryOwner::Route(_) => "proactive-routes".to_owned(),
-            EntryOwner::Flow(flow) | EntryOwner::Levels(flow) | EntryOwner::Guard(flow) => {
-                match self.flows.get(flow) {
-                    Some(flow) => format!("flow {}", flow.admission.requirement.name),
-                    None => format!("flow {}", flow.0),
-                }
-            }
-            EntryOwner::Intent(id) => match self.intents.get(id) {
-                Some(held) => format!("intent {} of {}", held.intent.name, owner(&held.owner)),
-                None => format!("intent {}", id.0),
-            },
-            EntryOwner::Application(id) => match self.applications.get(id) {
-                Some(loaded) => format!("application {}", loaded.manifest.name),
-                None => format!("application {}", id.0),
-            },
-        }
-    }
-}
-
 fn new(owner: Asker, intent: Intent) -> Held {
     Held {
         intent,
         owner,
         standing: Standing::Proposed,
         state: IntentState::Installing,
-    }
-}
-
-fn owner(asker: &Asker) -> String {
-    match asker {
-        Asker::Operator => "the operator".to_owned(),
-        Asker::Application(name) => format!("application {name}"),
     }
 }

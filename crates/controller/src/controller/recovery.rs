@@ -24,50 +24,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use units::{Duration, Instant};
+use wire::openflow::DatapathId;
 
 use crate::desired::EntryOwner;
 use crate::flows::{Flow, Standing, Way};
-use crate::northbound::{Detection, Event, FlowId, Protection};
-use crate::path::{Tree, find_tree};
+use crate::northbound::{Detection, Event, FlowId};
+use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
 use crate::record::Admission;
 use crate::session::Slot;
-use crate::transition::Stages;
-use crate::view::{Carrier, LinkId};
-use wire::mode_signal::Level;
-use wire::openflow::{DatapathId, TransactionId};
+use crate::view::{Carrier, Control, LinkId};
 
-use super::repairs::Repair;
-use super::staged_updates::{Part, UpdateId};
-use super::{Context, Controller, Network, Owners, Tables, Topology};
+use super::tables::{Operation, Restoration};
+use super::{Context, Network, Owners};
 
 /// How many flows are sent what was prepared for them at once.
 const RESTORED_AT_ONCE: usize = 64;
-
-/// What waits for switches to confirm it.
-#[derive(Debug)]
-pub(super) enum Operation {
-    /// The entries that make up for a broken link.
-    Restore(Restoration),
-    /// One stage of a move; the others follow.
-    StagedUpdate(UpdateId),
-    /// What a switch lacked or had otherwise.
-    Repair(DatapathId, Repair),
-    /// A level that somebody asked for.
-    Level(TransactionId),
-    /// The entries of another level, where the controller writes them.
-    Written { level: Level, begun: Instant },
-}
-
-/// What was done about a broken link.
-#[derive(Debug)]
-pub(super) struct Restoration {
-    link: LinkEnds,
-    detected_at: Instant,
-    flows: Vec<FlowId>,
-    flow_mods: usize,
-    switches: usize,
-}
 
 /// How links that fail are made up for.
 #[derive(Debug, Default)]
@@ -461,237 +433,62 @@ impl Recovery {
         }
         network.tables.begin_move(ctx, &mut network.owners, parts);
     }
-}
 
-impl Owners {
-    /// Lets flows that are not on their own way return after a while, if they can.
-    pub(super) fn return_soon(&self, ctx: &mut Context) {
-        if self.flows.displaced().next().is_some() {
-            ctx.schedule.returns = Some(ctx.now + ctx.timers.return_wait);
+    /// Sends the echoes that are due to switches that are not heard, and to those that
+    /// have not answered one yet. Loses the links over which they cease.
+    pub(super) fn ask_suspects(&mut self, ctx: &mut Context, network: &mut Network) {
+        let known = network.topology.view.switches().iter();
+        let known = known.filter(|switch| switch.control != Control::Forgotten);
+        let all: Vec<DatapathId> = known.map(|switch| switch.datapath).collect();
+        let suspects = all.iter().filter(|at| ctx.is_suspect(**at)).count();
+        if std::mem::replace(&mut network.topology.suspects, suspects) != suspects {
+            ctx.promises_changed();
         }
-    }
-
-    /// Returns whether more is broken than promises cover.
-    pub(super) fn promises_are_suspended(&self, topology: &Topology) -> bool {
-        let carries_promises = |link: &&LinkEnds| {
-            let mut flows = self.flows.over(**link).filter_map(|id| self.flows.get(id));
-            flows.any(|flow| flow.reservation.is_some())
-        };
-        topology.broken.len() > 1
-            && topology
-                .broken
-                .iter()
-                .filter(carries_promises)
-                .nth(1)
-                .is_some()
-    }
-
-    /// Lets a flow take another way.
-    pub(super) fn change_way(&mut self, ctx: &mut Context, id: FlowId, way: Way) {
-        self.flows.set_way(id, way);
-        ctx.promises_changed();
-    }
-
-    /// Tells which flows are back.
-    pub(super) fn moved(&self, ctx: &mut Context, flows: &[FlowId]) {
-        let mut back = 0;
-        for id in flows {
-            let flow = self.flows.get(*id);
-            back += usize::from(flow.is_some_and(|flow| flow.way == Way::Base));
-        }
-        ctx.promises_changed();
-        if back > 0 {
-            ctx.outbox.notify(Event::Returned { flows: back });
-        }
-    }
-}
-
-impl Topology {
-    /// Returns the alternative of a flow for the loss of a link, unless that is
-    /// broken as well.
-    fn alternative(&self, flow: &Flow, link: LinkEnds) -> Option<usize> {
-        let mut alternatives = flow.admission.ways.alternatives.iter();
-        let index = alternatives.position(|(broken, _)| *broken == link)?;
-        let tree = &flow.admission.ways.alternatives[index].1;
-        (self.broken.len() == 1 || self.is_whole(tree)).then_some(index)
-    }
-
-    fn is_whole(&self, tree: &Tree) -> bool {
-        tree.links().all(|link| !self.broken.contains(&link))
-    }
-
-    /// Returns the best way that is whole: the base tree, an alternative for
-    /// what is broken, a detour.
-    pub(super) fn best_way(&self, ctx: &Context, flow: &Flow) -> Way {
-        let admission = &flow.admission;
-        let ways = &admission.ways;
-        if self.broken.is_empty() || ways.links().iter().all(|link| !self.broken.contains(link)) {
-            return Way::Base;
-        }
-        let mut alternatives = ways.alternatives.iter();
-        let fits = |(link, tree): &(LinkEnds, Tree)| !self.view.is_up(*link) && self.is_whole(tree);
-        if let Some(index) = alternatives.position(fits) {
-            return Way::Alternative(index);
-        }
-        let is_to_wait = flow.admission.guarantee.is_some()
-            && matches!(admission.requirement.protection, Protection::None);
-        match is_to_wait {
-            true => Way::Nowhere,
-            false => self.detour(ctx, flow),
-        }
-    }
-
-    /// Returns a way to as many destinations as can be reached.
-    fn detour(&self, ctx: &Context, flow: &Flow) -> Way {
-        let mut reachable = flow.admission.destinations.clone();
-        while !reachable.is_empty() {
-            let found = find_tree(
-                &self.view,
-                flow.admission.source,
-                &reachable,
-                &[],
-                &ctx.cost(flow.admission.requirement.class),
-            );
-            match found {
-                Ok(tree) => return Way::Detour(tree),
-                Err(lost) => reachable.retain(|port| *port != lost),
+        for datapath in all {
+            match ctx.is_suspect(datapath) {
+                true => self.ask_suspect(ctx, network, datapath),
+                false => network.topology.prove(ctx, datapath),
             }
         }
-        Way::Nowhere
     }
 
-    /// Returns the port at the other end of the link at a port.
-    pub(super) fn far_end(&self, port: PortId) -> Option<PortId> {
-        let link = self.view.port(port)?.link?;
-        self.view.links()[link.index()].ends.opposite(port)
-    }
-}
-
-impl Context {
-    fn is_reachable(&self, tree: Option<&Tree>) -> bool {
-        let mut switches = tree.into_iter().flat_map(|tree| &tree.branches);
-        switches.all(|branch| self.sessions.of_switch(branch.datapath).is_some())
-    }
-
-    /// Returns what it costs a flow of `class` to leave by a port.
-    pub(super) fn cost(&self, class: u8) -> impl Fn(PortId) -> u64 + '_ {
-        move |port| match self.metric {
-            crate::config::Metric::Links => 1,
-            crate::config::Metric::Delay => self.parameters.hop_delay(port, class).as_ps(),
+    fn ask_suspect(&mut self, ctx: &mut Context, network: &mut Network, datapath: DatapathId) {
+        let asking = network.topology.asking(ctx, datapath);
+        let mut is_lost = false;
+        for (link, port) in &asking {
+            if !network.topology.is_echo_due(ctx, *port) {
+                continue;
+            }
+            if network.topology.echoes.are_missing(*port) {
+                is_lost = true;
+                network.topology.view.lose(ctx.now, *link);
+                self.link_lost(ctx, network, *link, Detection::Silence);
+            } else if network.topology.echoes.is_proved(*port) {
+                network.topology.send_echo(ctx, *port);
+            }
+        }
+        if is_lost && network.topology.asking(ctx, datapath).is_empty() {
+            let name = ctx.name_of_switch(datapath);
+            ctx.outbox.notify(Event::SwitchGone { datapath, name });
         }
     }
-}
 
-impl Network {
-    /// Plans how a flow comes to another way.
-    pub(super) fn plan_way(&self, id: FlowId, way: Way) -> Option<Part> {
-        let flow = self.owners.flows.get(id)?;
-        let present = self.tables.desired.content(EntryOwner::Flow(id));
-        let source = flow.admission.source;
-        let wanted = flow.content(&way);
-        let stages = Stages::plan(&present, &wanted, Some(source), &|port| {
-            self.topology.far_end(port)
-        });
-        let relies_on = self.tables.unconfirmed(EntryOwner::Flow(id), &wanted);
-        Some(Part::new(stages, Some(way), relies_on))
-    }
-
-    /// Gives a flow that is in force now its entries.
-    pub(super) fn install(&mut self, ctx: &mut Context, id: FlowId) {
-        let Some(flow) = self.owners.flows.get(id) else {
+    pub(super) fn lose_silent_links(&mut self, ctx: &mut Context, network: &mut Network) {
+        let timeout = ctx.timers.link_timeout.as_ns();
+        let Some(limit) = ctx.now.as_ns().checked_sub(timeout) else {
             return;
         };
-        let way = self.topology.best_way(ctx, flow);
-        if way == Way::Base
-            && flow.way == Way::Base
-            && !self.tables.desired.is_owner(EntryOwner::Flow(id))
-        {
-            return self.tables.send_first(ctx, &mut self.owners, id);
+        let limit = Instant::from_ns(limit);
+        if network.topology.view.trust(limit) {
+            network.owners.follow_links(ctx, &network.topology);
         }
-        let wanted = flow.content(&way);
-        self.owners.flows.set_way(id, way);
-        self.set_content_at_once(ctx, EntryOwner::Flow(id), &wanted);
-    }
-}
-
-impl Tables {
-    /// Asks switches to confirm what they were sent. Gives the operation back if there is
-    /// none to wait for.
-    pub(super) fn await_all(
-        &mut self,
-        ctx: &mut Context,
-        operation: Operation,
-        slots: impl IntoIterator<Item = Slot>,
-    ) -> Option<Operation> {
-        let (outbox, sessions) = (&mut ctx.outbox, &ctx.sessions);
-        let desired = &self.desired;
-        self.confirmations
-            .await_all(operation, slots, |slot, emit| {
-                emit(outbox.to(slot));
-                let session = sessions.get(slot);
-                let datapath = session.and_then(|session| session.datapath());
-                datapath.map_or(0, |datapath| desired.messages(datapath))
-            })
-    }
-
-    /// Asks a switch to confirm what it was sent.
-    pub(super) fn await_one(&mut self, ctx: &mut Context, operation: Operation, slot: Slot) {
-        let done = self.await_all(ctx, operation, [slot]);
-        debug_assert!(done.is_none(), "a switch is waited for");
-    }
-
-    /// Takes in that all that makes up for a broken link is there.
-    fn restored(&mut self, ctx: &mut Context, owners: &mut Owners, restoration: Restoration) {
-        ctx.promises_changed();
-        for flow in &restoration.flows {
-            self.record(owners, *flow);
-            self.confirm_entries(EntryOwner::Flow(*flow));
-            self.settle(ctx, owners, EntryOwner::Flow(*flow));
-            self.resume_subject(ctx, owners, EntryOwner::Flow(*flow));
-        }
-        let confirmed_at = ctx.now;
-        ctx.outbox.notify(restoration.into_event(confirmed_at));
-    }
-}
-
-impl Controller {
-    /// Completes an operation that all its switches have confirmed.
-    pub(super) fn confirmed(&mut self, operation: Operation) {
-        self.ctx.promises_changed();
-        match operation {
-            Operation::StagedUpdate(id) => {
-                self.network
-                    .tables
-                    .move_confirmed(&mut self.ctx, &mut self.network.owners, id)
+        let silent: Vec<LinkId> = network.topology.view.silent_since(limit).collect();
+        for link in silent {
+            if ctx.is_unheard(network.topology.view.links()[link.index()].ends) {
+                continue;
             }
-            Operation::Restore(restoration) => {
-                self.network
-                    .tables
-                    .restored(&mut self.ctx, &mut self.network.owners, restoration)
-            }
-            Operation::Repair(datapath, repair) => self.network.tables.mended(
-                &mut self.ctx,
-                &mut self.network.owners,
-                datapath,
-                repair,
-            ),
-            Operation::Level(asked) => self.modes.level_answered(&mut self.ctx, asked),
-            Operation::Written { level, begun } => {
-                self.modes.level_written(&mut self.ctx, level, begun)
-            }
-        }
-    }
-}
-
-impl Restoration {
-    fn into_event(self, confirmed_at: Instant) -> Event {
-        Event::Restored {
-            link: self.link,
-            detected_at: self.detected_at,
-            took: confirmed_at.saturating_since(self.detected_at),
-            flows: self.flows.len(),
-            flow_mods: self.flow_mods,
-            switches: self.switches,
+            network.topology.view.lose(ctx.now, link);
+            self.link_lost(ctx, network, link, Detection::Silence);
         }
     }
 }

@@ -8,42 +8,19 @@
 //! Echoes have their room among the probes: a port has reserved five frames a probe
 //! interval: the probe, three echoes, and one that begins or answers.
 
-use units::Instant;
 use wire::openflow::DatapathId;
 
 use crate::config::PROBE_PHASES;
 use crate::discovery::ECHO;
-use crate::northbound::{Detection, Event};
 use crate::place::{LinkEnds, PortId};
 use crate::session::Slot;
-use crate::view::{Carrier, Control, LinkId};
+use crate::view::{Carrier, LinkId};
 
-use super::{Context, Network, Recovery, Topology};
+use super::{Context, Topology};
 
 /// In which parts of a probe interval a port sends echoes, counted from the one in which
 /// it sends its probe.
 const ECHO_PHASES: [u64; 3] = [2, 4, 6];
-
-impl Context {
-    /// Returns whether a switch is not heard: its session is gone, or silent.
-    pub(super) fn is_suspect(&self, datapath: DatapathId) -> bool {
-        let heard = self.heard_at(datapath);
-        heard.is_none_or(|at| self.now.saturating_since(at) >= self.timers.silence_allowed())
-    }
-
-    /// Returns when something last arrived from a switch, if its session stands.
-    pub(super) fn heard_at(&self, datapath: DatapathId) -> Option<Instant> {
-        let session = self.sessions.get(self.sessions.of_switch(datapath)?)?;
-        Some(session.heard_at)
-    }
-
-    /// Returns whether a link has an end that is not heard, so that probes over it say
-    /// nothing.
-    pub(super) fn is_unheard(&self, link: LinkEnds) -> bool {
-        let mut ends = link.both().into_iter();
-        ends.any(|end| self.is_suspect(end.datapath))
-    }
-}
 
 impl Topology {
     /// Has the neighbours of a switch whose session is gone ask whether it forwards.
@@ -58,7 +35,7 @@ impl Topology {
 
     /// Has a neighbour that is heard turn round an echo, if it never has: later its
     /// silence will say something.
-    fn prove(&mut self, ctx: &mut Context, datapath: DatapathId) {
+    pub(super) fn prove(&mut self, ctx: &mut Context, datapath: DatapathId) {
         for (_, port) in self.asking(ctx, datapath) {
             let [first, ..] = ECHO_PHASES;
             if !self.echoes.is_proved(port) && self.phase_of(ctx, port) == Some(first) {
@@ -76,7 +53,7 @@ impl Topology {
 
     /// Returns the links that lead to a switch from neighbours that are heard, with the
     /// ports of these.
-    fn asking(&self, ctx: &Context, datapath: DatapathId) -> Vec<(LinkId, PortId)> {
+    pub(super) fn asking(&self, ctx: &Context, datapath: DatapathId) -> Vec<(LinkId, PortId)> {
         let Some(switch) = self.view.switch(datapath) else {
             return Vec::new();
         };
@@ -92,7 +69,7 @@ impl Topology {
         links.collect()
     }
 
-    fn is_echo_due(&self, ctx: &Context, port: PortId) -> bool {
+    pub(super) fn is_echo_due(&self, ctx: &Context, port: PortId) -> bool {
         let phase = self.phase_of(ctx, port);
         phase.is_some_and(|phase| ECHO_PHASES.contains(&phase))
     }
@@ -105,7 +82,7 @@ impl Topology {
         Some((ctx.schedule.phase() + PROBE_PHASES - turn) % PROBE_PHASES)
     }
 
-    fn send_echo(&mut self, ctx: &mut Context, port: PortId) {
+    pub(super) fn send_echo(&mut self, ctx: &mut Context, port: PortId) {
         self.echoes.sent(port);
         self.send_probe(ctx, port, ECHO);
     }
@@ -122,47 +99,6 @@ impl Topology {
     pub(super) fn doubt_echoes(&mut self, ctx: &Context, datapath: DatapathId) {
         for (link, _) in self.asking(ctx, datapath) {
             self.echoes.forget(self.view.links()[link.index()].ends);
-        }
-    }
-}
-
-impl Recovery {
-    /// Sends the echoes that are due to switches that are not heard, and to those that
-    /// have not answered one yet. Loses the links over which they cease.
-    pub(super) fn ask_suspects(&mut self, ctx: &mut Context, network: &mut Network) {
-        let known = network.topology.view.switches().iter();
-        let known = known.filter(|switch| switch.control != Control::Forgotten);
-        let all: Vec<DatapathId> = known.map(|switch| switch.datapath).collect();
-        let suspects = all.iter().filter(|at| ctx.is_suspect(**at)).count();
-        if std::mem::replace(&mut network.topology.suspects, suspects) != suspects {
-            ctx.promises_changed();
-        }
-        for datapath in all {
-            match ctx.is_suspect(datapath) {
-                true => self.ask_suspect(ctx, network, datapath),
-                false => network.topology.prove(ctx, datapath),
-            }
-        }
-    }
-
-    fn ask_suspect(&mut self, ctx: &mut Context, network: &mut Network, datapath: DatapathId) {
-        let asking = network.topology.asking(ctx, datapath);
-        let mut is_lost = false;
-        for (link, port) in &asking {
-            if !network.topology.is_echo_due(ctx, *port) {
-                continue;
-            }
-            if network.topology.echoes.are_missing(*port) {
-                is_lost = true;
-                network.topology.view.lose(ctx.now, *link);
-                self.link_lost(ctx, network, *link, Detection::Silence);
-            } else if network.topology.echoes.is_proved(*port) {
-                network.topology.send_echo(ctx, *port);
-            }
-        }
-        if is_lost && network.topology.asking(ctx, datapath).is_empty() {
-            let name = ctx.name_of_switch(datapath);
-            ctx.outbox.notify(Event::SwitchGone { datapath, name });
         }
     }
 }
