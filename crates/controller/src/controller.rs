@@ -37,6 +37,7 @@ mod leaving;
 mod listing;
 mod loading;
 mod memory;
+mod messages;
 mod mobility;
 mod mode_control;
 mod names;

@@ -15,10 +15,9 @@ use wire::ethernet::MacAddress;
 use wire::openflow::DatapathId;
 
 use crate::place::PortId;
-use crate::session::CloseReason;
 use crate::view::Control;
 
-use super::{Context, Controller, HostDesk, Network};
+use super::{Context, HostDesk, Network};
 
 impl HostDesk {
     /// Forgets the hosts that were learned at ports which have had no carrier for long.
@@ -58,7 +57,12 @@ impl HostDesk {
     }
 
     /// Forgets a stranger with the hosts that it has told of.
-    fn drop_stranger(&self, ctx: &mut Context, network: &mut Network, datapath: DatapathId) {
+    pub(super) fn drop_stranger(
+        &self,
+        ctx: &mut Context,
+        network: &mut Network,
+        datapath: DatapathId,
+    ) {
         let hosts = network.topology.view.hosts().iter();
         let told = hosts.filter(|host| host.attachment.is_some_and(|at| at.datapath == datapath));
         let told: Vec<MacAddress> = told.map(|host| host.mac).collect();
@@ -66,49 +70,5 @@ impl HostDesk {
             self.drop_host(ctx, network, mac);
         }
         network.drop_switch(ctx, datapath);
-    }
-}
-
-impl Controller {
-    /// Makes a place for a switch that is new, if there is none.
-    pub(super) fn make_place(&mut self, datapath: DatapathId) {
-        if !self.network.topology.view.is_full()
-            || self.network.topology.view.switch(datapath).is_some()
-        {
-            return;
-        }
-        let away = self.network.topology.strangers.away_since.iter();
-        let mut away: Vec<_> = away.map(|(other, since)| (*since, *other)).collect();
-        away.sort_unstable();
-        let is_stranger = |other: &DatapathId| {
-            self.network
-                .owners
-                .is_stranger(&self.network.topology, *other, Control::Lost)
-        };
-        if let Some(oldest) = away.into_iter().map(|(_, it)| it).find(is_stranger) {
-            self.network.topology.strangers.away_since.remove(&oldest);
-            return self
-                .host_desk
-                .drop_stranger(&mut self.ctx, &mut self.network, oldest);
-        }
-        if self
-            .network
-            .topology
-            .strangers
-            .configured
-            .contains(&datapath)
-        {
-            let is_stranger = |(other, _): &(DatapathId, _)| {
-                self.network
-                    .owners
-                    .is_stranger(&self.network.topology, *other, Control::Connected)
-            };
-            let stranger = self.ctx.sessions.ready().find(is_stranger);
-            if let Some((stranger, slot)) = stranger {
-                self.close(slot, CloseReason::TooLarge);
-                self.host_desk
-                    .drop_stranger(&mut self.ctx, &mut self.network, stranger);
-            }
-        }
     }
 }

@@ -9,7 +9,6 @@ use crate::northbound::{
     RequestId,
 };
 
-use super::requests::is_admitted;
 use super::{Context, Network, Owners, Promises};
 
 impl Promises {
@@ -22,7 +21,7 @@ impl Promises {
         most: usize,
     ) -> Reply {
         let flows = network.owners.flows.after(after);
-        let admitted = flows.filter(|flow| is_admitted(flow));
+        let admitted = flows.filter(|flow| flow.is_admitted());
         Reply::Flows(
             admitted
                 .take(most)
@@ -43,7 +42,7 @@ impl Promises {
             .flows
             .by_name(&name)
             .and_then(|id| network.owners.flows.get(id));
-        let reply = match known.filter(|flow| is_admitted(flow)) {
+        let reply = match known.filter(|flow| flow.is_admitted()) {
             Some(flow) => Reply::Flows(vec![self.summary(ctx, network, flow)]),
             None => Reply::UnknownFlow(name),
         };
@@ -63,7 +62,7 @@ impl Promises {
     }
 
     pub(super) fn promises(&self, owners: &Owners) -> northbound::Promises {
-        let admitted = owners.flows.iter().filter(|flow| is_admitted(flow));
+        let admitted = owners.flows.iter().filter(|flow| flow.is_admitted());
         let flows = admitted.filter_map(|flow| {
             let (reservation, guarantee) = (flow.reservation?, flow.admission.guarantee?);
             Some(PromisedFlow {

@@ -6,7 +6,8 @@
 
 use wire::ethernet::MacAddress;
 
-use crate::northbound::{Event, FlowId, IntentId};
+use crate::hosts::record;
+use crate::northbound::{Event, FlowId, IntentId, Reply};
 use crate::store::{Key, StoreEvent, StoreWrite};
 
 use super::Controller;
@@ -139,6 +140,45 @@ impl Controller {
                     .remember(&mut self.network.topology.view, mac, port)
         {
             self.tell_of_host(change);
+        }
+    }
+
+    /// Takes a host that the store has kept, whoever named it.
+    pub(super) fn host_kept(&mut self, mac: MacAddress, bytes: &[u8]) {
+        self.host_desk.kept.insert(mac);
+        let waiting = self.host_desk.named.remove(&mac);
+        let named = record::from_bytes(mac, bytes);
+        let result = named.map(|host| {
+            self.network
+                .topology
+                .hosts
+                .set(&mut self.network.topology.view, host)
+        });
+        let reply = match result {
+            Some(Ok(changes)) => {
+                for change in changes {
+                    self.tell_of_host(change);
+                }
+                Reply::HostSet
+            }
+            Some(Err(refusal)) if waiting.is_some() => {
+                self.ctx.outbox.store(StoreWrite {
+                    key: Key::Host(mac),
+                    value: None,
+                });
+                Reply::HostRefused(refusal)
+            }
+            Some(Err(refusal)) => {
+                self.ctx.outbox.notify(Event::HostUnusable { mac });
+                Reply::HostRefused(refusal)
+            }
+            None => {
+                self.ctx.outbox.notify(Event::HostUnusable { mac });
+                Reply::NotStored
+            }
+        };
+        if let Some((id, _)) = waiting {
+            self.ctx.outbox.reply(id, reply);
         }
     }
 }

@@ -13,7 +13,6 @@ use crate::northbound::{Event, FlowId};
 use crate::record::Admission;
 use crate::store::{Key, StoreWrite};
 
-use super::requests::is_admitted;
 use super::{Context, ModeDesk, Network, Owners, Promises};
 
 impl Promises {
@@ -28,7 +27,7 @@ impl Promises {
         let concerned = network.owners.flows.iter().filter(|flow| {
             let requirement = &flow.admission.requirement;
             let mut destinations = requirement.destinations.iter();
-            is_admitted(flow)
+            flow.is_admitted()
                 && (requirement.source == name || destinations.any(|other| other == name))
         });
         let concerned: Vec<FlowId> = concerned.map(|flow| flow.id).collect();

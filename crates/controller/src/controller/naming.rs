@@ -12,14 +12,14 @@ use crate::hosts::record;
 use crate::northbound::{Event, HostRefusal, MAX_WAITING, Reply, RequestId, StaticHost};
 use crate::store::{Key, StoreWrite};
 
-use super::{Context, Controller, Network};
+use super::{Context, Network};
 
 /// What waits for the store, and what it has kept.
 #[derive(Debug, Default)]
 pub(super) struct HostDesk {
-    named: BTreeMap<MacAddress, (RequestId, String)>,
+    pub(super) named: BTreeMap<MacAddress, (RequestId, String)>,
     removed: BTreeMap<MacAddress, Vec<RequestId>>,
-    kept: BTreeSet<MacAddress>,
+    pub(super) kept: BTreeSet<MacAddress>,
 }
 
 impl HostDesk {
@@ -146,46 +146,5 @@ impl HostDesk {
         }
         network.clear_rules(ctx, EntryOwner::KnownHost(mac));
         ctx.outbox.notify(Event::HostRemoved { name });
-    }
-}
-
-impl Controller {
-    /// Takes a host that the store has kept, whoever named it.
-    pub(super) fn host_kept(&mut self, mac: MacAddress, bytes: &[u8]) {
-        self.host_desk.kept.insert(mac);
-        let waiting = self.host_desk.named.remove(&mac);
-        let named = record::from_bytes(mac, bytes);
-        let result = named.map(|host| {
-            self.network
-                .topology
-                .hosts
-                .set(&mut self.network.topology.view, host)
-        });
-        let reply = match result {
-            Some(Ok(changes)) => {
-                for change in changes {
-                    self.tell_of_host(change);
-                }
-                Reply::HostSet
-            }
-            Some(Err(refusal)) if waiting.is_some() => {
-                self.ctx.outbox.store(StoreWrite {
-                    key: Key::Host(mac),
-                    value: None,
-                });
-                Reply::HostRefused(refusal)
-            }
-            Some(Err(refusal)) => {
-                self.ctx.outbox.notify(Event::HostUnusable { mac });
-                Reply::HostRefused(refusal)
-            }
-            None => {
-                self.ctx.outbox.notify(Event::HostUnusable { mac });
-                Reply::NotStored
-            }
-        };
-        if let Some((id, _)) = waiting {
-            self.ctx.outbox.reply(id, reply);
-        }
     }
 }

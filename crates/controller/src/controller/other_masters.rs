@@ -2,43 +2,9 @@
 
 use wire::openflow::{DatapathId, Role, RoleMessage};
 
-use crate::mastery::QUESTION;
-use crate::northbound::Event;
 use crate::session::Slot;
 
-use super::{Context, Controller, Southbound, Topology};
-
-impl Southbound {
-    /// Takes in that another controller is the master of a switch.
-    pub(super) fn other_master(
-        &mut self,
-        ctx: &mut Context,
-        topology: &mut Topology,
-        datapath: DatapathId,
-    ) {
-        self.claim.has_lost = true;
-        ctx.promises_changed();
-        if topology.others.insert(datapath) {
-            let name = ctx.name_of_switch(datapath);
-            ctx.outbox.notify(Event::OtherMaster { datapath, name });
-        }
-    }
-
-    /// Asks the switches that have us as their master whether that is so yet: nobody tells
-    /// who is none any more.
-    pub(super) fn ask_for_roles(&self, ctx: &mut Context) {
-        let ready = ctx.sessions.ready();
-        let masters = ready.filter(|(_, slot)| {
-            let session = ctx.sessions.get(*slot);
-            session.is_some_and(|session| session.is_master)
-        });
-        let masters: Vec<Slot> = masters.map(|(_, slot)| slot).collect();
-        for slot in masters {
-            let transaction = wire::openflow::TransactionId(0);
-            QUESTION.emit_request(transaction, ctx.outbox.to(slot));
-        }
-    }
-}
+use super::Controller;
 
 impl Controller {
     /// Takes what a switch says of our role.

@@ -28,7 +28,6 @@ use crate::store::{Key, StoreWrite};
 use crate::view::{Carrier, Control, Host, HostOrigin};
 
 use super::leaving::Leaving;
-use super::requests::is_admitted;
 use super::{Context, Topology};
 
 /// In a network of so many switches floods follow each change at once.
@@ -341,7 +340,7 @@ impl Owners {
                 .filter(|link| link.carrier == Carrier::Up && !topology.view.is_out_of_sight(link))
                 .count(),
             hosts: hosts.filter(|host| host.attachment.is_some()).count(),
-            flows: self.flows.iter().filter(|flow| is_admitted(flow)).count(),
+            flows: self.flows.iter().filter(|flow| flow.is_admitted()).count(),
         }
     }
 

@@ -26,7 +26,7 @@ use crate::view::Carrier;
 use crate::ways::KnownWays;
 
 use super::context::Memory;
-use super::requests::{Desk, is_admitted};
+use super::requests::Desk;
 use super::{Context, ModeDesk, Network, Owners, Tables, Topology};
 
 /// How many flows are judged at once.
@@ -139,7 +139,7 @@ impl Promises {
         for flow in slice {
             (count, last) = (count + 1, Some(flow.id));
             let promise = self.promise_of(ctx, network, flow, broken);
-            if is_admitted(flow) && is_to_tell(flow, &promise) {
+            if flow.is_admitted() && is_to_tell(flow, &promise) {
                 changed.push((flow.id, promise));
             }
         }
@@ -169,7 +169,7 @@ impl Promises {
                 .and_then(|reservation| self.reservations.guarantee_now(reservation));
             if guarantee.is_some() && flow.admission.guarantee != guarantee {
                 flow.admission.guarantee = guarantee;
-                moved += usize::from(is_admitted(flow));
+                moved += usize::from(flow.is_admitted());
             }
         }
         if let Some(slowdown) = self.reservations.slowdown()

@@ -27,7 +27,6 @@ use crate::record::Admission;
 use crate::store::{Key, StoreWrite};
 
 use super::flow_ways::Course;
-use super::requests::is_admitted;
 use super::{Context, Network, Promises, Topology};
 
 /// How often it is tried whether a flow makes room on some way.
@@ -85,7 +84,7 @@ impl Promises {
         let stages: BTreeSet<StageId> = asked.stages().collect();
         let flows = network.owners.flows.iter().filter(|flow| {
             let requirement = &flow.admission.requirement;
-            is_admitted(flow)
+            flow.is_admitted()
                 && requirement.modes.is_none()
                 && flow.way == Way::Base
                 && network.tables.moves.way_to(flow.id).is_none()

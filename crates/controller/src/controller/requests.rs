@@ -13,7 +13,7 @@ use calculus::admission::{Constraint, Largest, Request as Promise};
 use crate::admission::{Refused, ReservationId};
 use crate::budgets::Fitted;
 use crate::desired::{Content, EntryOwner};
-use crate::flows::{Flow, MAX_FLOWS, Standing};
+use crate::flows::{Flow, MAX_FLOWS};
 use crate::northbound::{
     Decision, Event, FlowId, MAX_WAITING, Protection, Reply, RequestId, Requirement,
 };
@@ -386,7 +386,7 @@ impl Promises {
         let Some(flow) = owners
             .flows
             .by_name(&name)
-            .filter(|flow| owners.flows.get(*flow).is_some_and(is_admitted))
+            .filter(|flow| owners.flows.get(*flow).is_some_and(Flow::is_admitted))
         else {
             ctx.outbox.reply(id, Reply::UnknownFlow(name));
             return;
@@ -415,7 +415,7 @@ impl Promises {
             .owners
             .flows
             .get(id)
-            .is_some_and(|flow| !is_admitted(flow));
+            .is_some_and(|flow| !flow.is_admitted());
         if !is_proposed {
             let Ok(admission) = Admission::from_bytes(record) else {
                 ctx.outbox.notify(Event::RecordUnreadable { flow: id });
@@ -503,7 +503,7 @@ impl Promises {
         for request in self.desk.withdrawals.remove(&id).into_iter().flatten() {
             ctx.outbox.reply(request, Reply::NotStored);
         }
-        if owners.flows.get(id).is_none_or(is_admitted) {
+        if owners.flows.get(id).is_none_or(Flow::is_admitted) {
             return;
         }
         let Some(flow) = owners.flows.remove(id) else {
@@ -550,13 +550,6 @@ impl Promises {
             fits: refused.fits,
             asked: refused.asked,
         }))
-    }
-}
-
-pub(super) fn is_admitted(flow: &Flow) -> bool {
-    match flow.standing {
-        Standing::Admitted => true,
-        Standing::Proposed => false,
     }
 }
 

@@ -1,20 +1,16 @@
-//! What switches say: connections, messages, ports, frames.
+//! How we speak with switches: what is claimed of them, in which words, and what is known
+//! of the frames that they handed over.
 
 use units::Instant;
-use wire::openflow::{
-    BadRequest, DatapathId, ErrorKind, ErrorMessage, HEADER_LENGTH, Header, Message, PortStatus,
-    PortStatusReason, TransactionId,
-};
+use wire::openflow::DatapathId;
 
-use crate::mastery::Claim;
-use crate::northbound::{Detection, Event, Statistics, SwitchStatistics};
+use crate::mastery::{Claim, QUESTION};
+use crate::northbound::{Event, Statistics, SwitchStatistics};
 use crate::packet_in_classes::PacketInClasses;
-use crate::place::PortId;
-use crate::session::{CloseReason, ConnectionId, Session, Slot, Step, port_of};
-use crate::view::{Carrier, Port};
+use crate::session::Slot;
+use crate::version10::Sides;
 
-use super::context::Memory;
-use super::{Context, Controller, Tables};
+use super::{Context, Tables, Topology};
 
 /// What is known of how switches speak with us.
 #[derive(Debug)]
@@ -60,483 +56,76 @@ impl Southbound {
             switches,
         }
     }
-}
 
-impl Controller {
-    pub(super) fn connected(&mut self, connection: ConnectionId) {
-        if let Some(slot) = self.ctx.sessions.in_the_way() {
-            self.close(slot, CloseReason::Handshake);
-        }
-        let Some(slot) = self
-            .ctx
-            .sessions
-            .open(self.ctx.now, connection, self.southbound.claim)
-        else {
-            self.ctx.counters.closed += 1;
-            self.ctx.outbox.refuse(connection, CloseReason::TooMany);
-            return;
-        };
-        self.ctx.outbox.open(slot, connection);
-        Session::greet(self.ctx.outbox.to(slot));
-    }
-
-    pub(super) fn disconnected(&mut self, connection: ConnectionId) {
-        if let Some(slot) = self.ctx.sessions.of_connection(connection) {
-            self.ctx.outbox.discard(slot);
-            self.forget(slot);
-        }
-    }
-
-    /// Closes a connection for what its peer did.
-    pub(super) fn close(&mut self, slot: Slot, reason: CloseReason) {
-        self.ctx.counters.closed += 1;
-        self.southbound.translate_last_words(&mut self.ctx, slot);
-        self.ctx.outbox.close(slot, reason);
-        self.forget(slot);
-    }
-
-    fn forget(&mut self, slot: Slot) {
-        let Some(session) = self.ctx.sessions.close(slot) else {
-            return;
-        };
-        self.southbound.punts.add(&session.punts);
-        if let Some(forwarding) = &mut self.network.owners.forwarding {
-            forwarding.close(session.connection);
-        }
-        match session.datapath() {
-            Some(datapath) if self.ctx.sessions.of_switch(datapath).is_none() => {
-                self.switch_lost(slot, datapath);
-            }
-            Some(_) | None => self.abandon(slot),
-        }
-    }
-
-    /// Takes in that a switch is not spoken with any more.
-    pub(super) fn switch_lost(&mut self, slot: Slot, datapath: DatapathId) {
-        let lost = self.network.tables.desired.disconnect(datapath);
-        if let Some(switch) = self.network.topology.view.switch(datapath) {
-            self.network.topology.view.disconnect(switch);
-            self.network.topology.note_away(&self.ctx, datapath);
-            self.network
-                .owners
-                .switch_concerns_intents(&mut self.network.topology, datapath);
-            let name = self.ctx.name_of_switch(datapath);
-            self.ctx.outbox.notify(Event::SwitchLost { datapath, name });
-            self.network.tables.stall_moves(datapath);
-            self.network
-                .tables
-                .stop_watching(&mut self.ctx, &self.network.owners, datapath);
-            self.modes.lose(&mut self.ctx, datapath);
-            self.network.topology.suspect(&mut self.ctx, datapath);
-            self.ctx.promises_changed();
-        }
-        self.abandon(slot);
-        for subject in lost {
-            self.network
-                .tables
-                .entries_answered(&mut self.ctx, &mut self.network.owners, subject);
-        }
-    }
-
-    /// Waits for nothing any more that was sent over a connection.
-    fn abandon(&mut self, slot: Slot) {
-        self.network
-            .tables
-            .refused_bundles
-            .retain(|(at, _)| *at != slot);
-        self.network.tables.unasked.forget(slot);
-        for operation in self.network.tables.confirmations.abandon(slot) {
-            self.confirmed(operation);
-        }
-    }
-
-    /// Takes bytes: whole messages at once, the beginning of one is kept.
-    pub(super) fn received(&mut self, connection: ConnectionId, bytes: &[u8]) {
-        let Some(slot) = self.ctx.sessions.of_connection(connection) else {
-            return;
-        };
-        let now = self.ctx.now;
-        let Some(session) = self.ctx.sessions.get_mut(slot) else {
-            return;
-        };
-        session.heard_at = now;
-        let mut unfinished = std::mem::take(&mut session.unfinished);
-        if unfinished.is_empty() {
-            let taken = self.take_messages(slot, bytes);
-            unfinished.extend_from_slice(&bytes[taken..]);
-        } else {
-            unfinished.extend_from_slice(bytes);
-            let taken = self.take_messages(slot, &unfinished);
-            unfinished.drain(..taken);
-        }
-        if let Some(session) = self.ctx.sessions.get_mut(slot)
-            && session.connection == connection
-        {
-            session.unfinished = unfinished;
-        }
-    }
-
-    /// Takes all whole messages that `stream` begins with and returns how many
-    /// bytes they have, or all of them if the connection was closed.
-    fn take_messages(&mut self, slot: Slot, stream: &[u8]) -> usize {
-        let mut taken = 0;
-        loop {
-            let rest = &stream[taken..];
-            let Ok(header) = Header::parse(rest) else {
-                return taken;
-            };
-            let length = usize::from(header.length);
-            if length < HEADER_LENGTH {
-                self.ctx.counters.bad_messages += 1;
-                self.close(slot, CloseReason::Garbage);
-                return stream.len();
-            }
-            let Some(message) = rest.get(..length) else {
-                let session = self.ctx.sessions.get_mut(slot);
-                if session.is_some_and(|session| session.may_begin_with(header)) {
-                    return taken;
-                }
-                self.ctx.counters.bad_messages += 1;
-                self.close(slot, CloseReason::Garbage);
-                return stream.len();
-            };
-            taken += length;
-            if !self.take_message(slot, message) {
-                return stream.len();
-            }
-        }
-    }
-
-    /// Takes one message. Returns whether the connection is still there.
-    pub(super) fn take_message(&mut self, slot: Slot, bytes: &[u8]) -> bool {
-        let Some(session) = self.ctx.sessions.get_mut(slot) else {
-            return false;
-        };
-        match session.translator {
-            None => self.take_wide_message(slot, bytes),
-            Some(_) => self.take_narrow_message(slot, bytes),
-        }
-    }
-
-    /// Takes one message of version 1.3. Returns whether the connection is still
-    /// there.
-    pub(super) fn take_wide_message(&mut self, slot: Slot, bytes: &[u8]) -> bool {
-        let Some(session) = self.ctx.sessions.get_mut(slot) else {
-            return false;
-        };
-        let (header, message) = match Message::parse(bytes) {
-            Ok(parsed) => parsed,
-            Err(error) => return self.take_unreadable(slot, bytes, error.kind()),
-        };
-        self.ctx.counters.messages += 1;
-        let step = match &message {
-            // Nothing about the session, and by far the most frequent.
-            Message::PacketIn(_) if session.datapath().is_some() => Step::Pass,
-            _ => session.take(header, &message, || self.ctx.outbox.to(slot)),
-        };
-        let known = session.datapath();
-        if matches!(message, Message::Hello(_)) && session.translator.is_some() {
-            self.ctx.sessions.note_narrow(slot);
-        }
-        match step {
-            Step::Done => true,
-            Step::Pass => {
-                if let Some(datapath) = known {
-                    self.take_from_switch(slot, datapath, header, &message);
-                }
-                true
-            }
-            Step::Ready(datapath, ports) => self.ready(slot, datapath, &ports),
-            Step::OtherMaster(datapath) => {
-                self.southbound
-                    .other_master(&mut self.ctx, &mut self.network.topology, datapath);
-                true
-            }
-            Step::Close(reason) => {
-                self.close(slot, reason);
-                false
-            }
-        }
-    }
-
-    /// Answers a message that cannot be read. Returns whether the connection is
-    /// still there.
-    pub(super) fn take_unreadable(&mut self, slot: Slot, bytes: &[u8], kind: ErrorKind) -> bool {
-        let Some(session) = self.ctx.sessions.get_mut(slot) else {
-            return false;
-        };
-        self.ctx.counters.bad_messages += 1;
-        let is_last = session.take_bad(bytes, kind, self.ctx.outbox.to(slot));
-        if is_last {
-            self.close(slot, CloseReason::Garbage);
-        }
-        !is_last
-    }
-
-    /// Takes a message of a switch that is known. What only a switch receives,
-    /// and what was not asked for, is of no concern.
-    fn take_from_switch(
+    /// Takes in that another controller is the master of a switch.
+    pub(super) fn other_master(
         &mut self,
-        slot: Slot,
+        ctx: &mut Context,
+        topology: &mut Topology,
         datapath: DatapathId,
-        header: Header,
-        message: &Message<'_>,
     ) {
-        match message {
-            Message::PacketIn(packet_in) => self.punted(slot, datapath, packet_in),
-            Message::PortStatus(status) => self.port_changed(datapath, status),
-            Message::BarrierReply => {
-                if let Some(confirmed) = self
-                    .network
-                    .tables
-                    .confirmations
-                    .confirm(slot, header.transaction)
-                {
-                    self.network.tables.messages_confirmed(
-                        &mut self.ctx,
-                        &mut self.network.owners,
-                        datapath,
-                        confirmed.covers,
-                    );
-                    if let Some(operation) = confirmed.operation {
-                        self.confirmed(operation);
-                    }
-                }
-            }
-            Message::FlowRemoved(removed) => {
-                self.network.tables.entry_gone(&self.ctx, datapath, removed)
-            }
-            Message::BundleControl(said) => {
-                self.network.tables.bundle_controlled(
-                    &mut self.ctx,
-                    slot,
-                    datapath,
-                    header.transaction,
-                    said,
-                );
-            }
-            Message::Error(error) => self.refused(slot, datapath, header.transaction, error),
-            Message::Mode(said) => {
-                self.modes
-                    .mode_said(&mut self.ctx, &mut self.network, datapath, said)
-            }
-            Message::RoleReply(said) => self.role_said(slot, datapath, *said),
-            Message::MultipartReply(reply)
-                if self.modes.mode_reported(&mut self.ctx, datapath, reply) => {}
-            Message::MultipartReply(reply) => {
-                if !self.network.tables.counts_reported(
-                    &mut self.ctx,
-                    slot,
-                    datapath,
-                    header.transaction,
-                    reply,
-                ) {
-                    self.network.tables.reported(
-                        &mut self.ctx,
-                        &mut self.network.owners,
-                        datapath,
-                        header.transaction,
-                        reply,
-                    );
-                }
-            }
-            Message::Hello(_)
-            | Message::EchoRequest(_)
-            | Message::EchoReply(_)
-            | Message::Experimenter(_)
-            | Message::BundleAdd(_)
-            | Message::FeaturesRequest
-            | Message::FeaturesReply(_)
-            | Message::GetConfigRequest
-            | Message::GetConfigReply(_)
-            | Message::SetConfig(_)
-            | Message::PacketOut(_)
-            | Message::FlowMod(_)
-            | Message::GroupMod(_)
-            | Message::PortMod(_)
-            | Message::TableMod(_)
-            | Message::MultipartRequest(_)
-            | Message::BarrierRequest
-            | Message::QueueGetConfigRequest(_)
-            | Message::QueueGetConfigReply(_)
-            | Message::RoleRequest(_)
-            | Message::GetAsyncRequest
-            | Message::GetAsyncReply(_)
-            | Message::SetAsync(_)
-            | Message::MeterMod(_) => {}
+        self.claim.has_lost = true;
+        ctx.promises_changed();
+        if topology.others.insert(datapath) {
+            let name = ctx.name_of_switch(datapath);
+            ctx.outbox.notify(Event::OtherMaster { datapath, name });
         }
     }
 
-    /// Takes in a switch that has said who it is: its ports are probed, and it
-    /// is asked which entries it has. Returns whether its connection stays.
-    fn ready(&mut self, slot: Slot, datapath: DatapathId, ports: &[Port]) -> bool {
-        if !self.ctx.sessions.claim(datapath, slot) {
-            let name = self.ctx.name_of_switch(datapath);
-            self.ctx
-                .outbox
-                .notify(Event::DuplicateSwitch { datapath, name });
-            if let Some(first) = self.ctx.sessions.of_switch(datapath) {
-                Session::ask_for_echo(self.ctx.outbox.to(first));
-            }
-            self.close(slot, CloseReason::Duplicate);
-            return false;
-        }
-        self.make_place(datapath);
-        self.network.topology.strangers.away_since.remove(&datapath);
-        let Some((_, lost)) = self
-            .network
-            .topology
-            .view
-            .connect(self.ctx.now, datapath, ports)
-        else {
-            self.close(slot, CloseReason::TooLarge);
-            return false;
-        };
-        if let (Some(forwarding), Some(session)) = (
-            &mut self.network.owners.forwarding,
-            self.ctx.sessions.get(slot),
-        ) {
-            forwarding.expect_entries(session.connection);
-        }
-        self.network.tables.desired.connect(datapath);
-        self.network.topology.others.remove(&datapath);
-        self.network.topology.doubt_echoes(&self.ctx, datapath);
-        let ports_up = ports.iter().filter(|port| port.carrier == Carrier::Up);
-        let count = ports.len();
-        self.network
-            .topology
-            .link_trust
-            .switch_up(self.ctx.now, datapath);
-        self.ctx.outbox.notify(Event::SwitchConnected {
-            datapath,
-            name: self.ctx.name_of_switch(datapath),
-            ports: count,
+    /// Asks the switches that have us as their master whether that is so yet: nobody tells
+    /// who is none any more.
+    pub(super) fn ask_for_roles(&self, ctx: &mut Context) {
+        let ready = ctx.sessions.ready();
+        let masters = ready.filter(|(_, slot)| {
+            let session = ctx.sessions.get(*slot);
+            session.is_some_and(|session| session.is_master)
         });
-        self.network
-            .tables
-            .want_services(&mut self.ctx, slot, datapath);
-        for port in ports_up {
-            self.network
-                .topology
-                .probe(&mut self.ctx, PortId::new(datapath, port.number));
+        let masters: Vec<Slot> = masters.map(|(_, slot)| slot).collect();
+        for slot in masters {
+            let transaction = wire::openflow::TransactionId(0);
+            QUESTION.emit_request(transaction, ctx.outbox.to(slot));
         }
-        for link in lost {
-            self.recovery.link_lost(
-                &mut self.ctx,
-                &mut self.network,
-                link,
-                Detection::PortStatus,
-            );
-        }
-        for change in self
-            .network
-            .topology
-            .hosts
-            .attach(&mut self.network.topology.view, datapath)
-        {
-            self.tell_of_host(change);
-        }
-        self.network.topology.note_carriers(&self.ctx, datapath);
-        self.ctx.promises_changed();
-        self.recovery
-            .check_expected(&mut self.ctx, &mut self.network);
-        self.network
-            .owners
-            .switch_concerns_intents(&mut self.network.topology, datapath);
-        self.programs
-            .extend_intents(&mut self.ctx, &mut self.network, datapath);
-        self.network
-            .owners
-            .follow_links(&mut self.ctx, &self.network.topology);
-        self.modes
-            .begin_modes(&mut self.ctx, &mut self.network, slot, datapath);
-        if self.ctx.memory == Memory::Complete {
-            self.network.topology.keep_switch(&mut self.ctx, datapath);
-            self.network
-                .tables
-                .ask_for_entries(&mut self.ctx, &self.network.owners, datapath);
-        }
-        true
     }
 
-    fn port_changed(&mut self, datapath: DatapathId, status: &PortStatus) {
-        let Some(switch) = self.network.topology.view.switch(datapath) else {
+    /// Returns what translators answer in the place of their switches.
+    pub(super) fn translate_all(&self, ctx: &mut Context) -> Vec<(Slot, Vec<u8>)> {
+        let mut answers = Vec::new();
+        for place in 0..ctx.sessions.narrow().len() {
+            let slot = ctx.sessions.narrow()[place];
+            let mut answer = Vec::new();
+            self.translate_for(ctx, slot, &mut answer);
+            if !answer.is_empty() {
+                answers.push((slot, answer));
+            }
+        }
+        answers
+    }
+
+    /// Puts what a connection is told last into the words of its switch.
+    pub(super) fn translate_last_words(&self, ctx: &mut Context, slot: Slot) {
+        // Nobody is there any more whom an answer would concern.
+        self.translate_for(ctx, slot, &mut Vec::new());
+    }
+
+    fn translate_for(&self, ctx: &mut Context, slot: Slot, answer: &mut Vec<u8>) {
+        let Some(session) = ctx.sessions.get_mut(slot) else {
             return;
         };
-        let mut port = port_of(&status.port);
-        if !port.number.is_ordinary() {
+        let Some(translator) = &mut session.translator else {
+            return;
+        };
+        if translator.has_words() {
+            ctx.outbox.to(slot);
+        } else if !ctx.outbox.has_fresh(slot) {
             return;
         }
-        match status.reason {
-            PortStatusReason::Delete => port.carrier = Carrier::Down,
-            PortStatusReason::Add | PortStatusReason::Modify => {}
-        }
-        let id = PortId::new(datapath, port.number);
-        match port.carrier {
-            Carrier::Down => self.network.topology.link_trust.port_down(id),
-            Carrier::Up if self.network.topology.view.port(id).is_some_and(is_up) => {}
-            Carrier::Up => self.network.topology.link_trust.port_up(self.ctx.now, id),
-        }
-        if let Some(link) = self
-            .network
-            .topology
-            .view
-            .set_port(self.ctx.now, switch, port)
-        {
-            self.recovery.link_lost(
-                &mut self.ctx,
-                &mut self.network,
-                link,
-                Detection::PortStatus,
-            );
-        }
-        self.network.topology.note_carrier(&self.ctx, id);
-        self.ctx.promises_changed();
-        if port.carrier == Carrier::Up {
-            self.network
-                .topology
-                .probe(&mut self.ctx, PortId::new(datapath, port.number));
-        }
-        self.network
-            .owners
-            .follow_links(&mut self.ctx, &self.network.topology);
+        ctx.outbox.rewrite(slot, |fresh, out| {
+            translator.take_words(out);
+            let mut sides = Sides {
+                controller: answer,
+                switch: out,
+            };
+            translator.say(fresh, &mut sides);
+        });
     }
-
-    fn refused(
-        &mut self,
-        slot: Slot,
-        datapath: DatapathId,
-        transaction: TransactionId,
-        error: &ErrorMessage<'_>,
-    ) {
-        if error.kind == ErrorKind::BadRequest(BadRequest::IsSlave) {
-            return self.leave_to_other(slot, datapath);
-        }
-        let is_other = self
-            .modes
-            .mode_refused(&mut self.ctx, datapath, transaction, error.kind)
-            || self.network.tables.question_refused(
-                &mut self.ctx,
-                &mut self.network.owners,
-                datapath,
-                transaction,
-            )
-            || self
-                .network
-                .tables
-                .bundle_refused(&mut self.ctx, slot, datapath, transaction);
-        if !is_other {
-            self.network.tables.entry_refused(
-                &mut self.ctx,
-                &mut self.network.owners,
-                datapath,
-                transaction,
-                error,
-            );
-        }
-    }
-}
-
-fn is_up(port: &Port) -> bool {
-    port.carrier == Carrier::Up
 }

@@ -6,9 +6,8 @@
 use wire::openflow::Header;
 
 use crate::session::Slot;
-use crate::version10::Sides;
 
-use super::{Context, Controller, Southbound};
+use super::Controller;
 
 /// How often answers of translators are taken within one input: each may make the
 /// controller say more. What would be answered after that is not.
@@ -63,49 +62,5 @@ impl Controller {
             }
         }
         self.southbound.translate_all(&mut self.ctx);
-    }
-}
-
-impl Southbound {
-    /// Returns what translators answer in the place of their switches.
-    fn translate_all(&self, ctx: &mut Context) -> Vec<(Slot, Vec<u8>)> {
-        let mut answers = Vec::new();
-        for place in 0..ctx.sessions.narrow().len() {
-            let slot = ctx.sessions.narrow()[place];
-            let mut answer = Vec::new();
-            self.translate_for(ctx, slot, &mut answer);
-            if !answer.is_empty() {
-                answers.push((slot, answer));
-            }
-        }
-        answers
-    }
-
-    /// Puts what a connection is told last into the words of its switch.
-    pub(super) fn translate_last_words(&self, ctx: &mut Context, slot: Slot) {
-        // Nobody is there any more whom an answer would concern.
-        self.translate_for(ctx, slot, &mut Vec::new());
-    }
-
-    fn translate_for(&self, ctx: &mut Context, slot: Slot, answer: &mut Vec<u8>) {
-        let Some(session) = ctx.sessions.get_mut(slot) else {
-            return;
-        };
-        let Some(translator) = &mut session.translator else {
-            return;
-        };
-        if translator.has_words() {
-            ctx.outbox.to(slot);
-        } else if !ctx.outbox.has_fresh(slot) {
-            return;
-        }
-        ctx.outbox.rewrite(slot, |fresh, out| {
-            translator.take_words(out);
-            let mut sides = Sides {
-                controller: answer,
-                switch: out,
-            };
-            translator.say(fresh, &mut sides);
-        });
     }
 }
