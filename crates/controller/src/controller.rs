@@ -246,32 +246,33 @@ impl Controller {
     /// Returns when to call [`handle`](Self::handle) if nothing happens before.
     #[must_use]
     pub fn deadline(&self) -> Instant {
-        let unrecorded = (!self.network.tables.unrecorded.is_empty()).then_some(self.ctx.now);
-        let unguarded = self
-            .network
-            .owners
-            .flows
-            .has_altered()
-            .then_some(self.ctx.now);
-        let unsettled = (!self.network.tables.unsettled.is_empty()).then_some(self.ctx.now);
-        let unfinished = (self.promises.desk.is_deciding() || self.recovery.restoring.is_some())
-            .then_some(self.ctx.now);
+        let Self {
+            ctx,
+            network,
+            recovery,
+            modes,
+            promises,
+            ..
+        } = self;
+        let unrecorded = (!network.tables.unrecorded.is_empty()).then_some(ctx.now);
+        let unguarded = network.owners.flows.has_altered().then_some(ctx.now);
+        let unsettled = (!network.tables.unsettled.is_empty()).then_some(ctx.now);
+        let unfinished =
+            (promises.desk.is_deciding() || recovery.restoring.is_some()).then_some(ctx.now);
         let others = [
             unrecorded,
             unguarded,
             unsettled,
             unfinished,
-            self.network.tables.moves.deadline(),
-            self.network.tables.refusals.deadline(),
-            self.network.owners.intents_deadline(&self.ctx),
-            self.network.tables.reconciliation.deadline(),
-            self.modes.deadline(self.ctx.are_modes_stale),
-            self.promises
-                .judging
-                .deadline(self.ctx.now, self.ctx.are_promises_stale),
-            self.network.owners.leaving.deadline(),
+            network.tables.moves.deadline(),
+            network.tables.refusals.deadline(),
+            network.owners.intents_deadline(ctx),
+            network.tables.reconciliation.deadline(),
+            modes.deadline(ctx.are_modes_stale),
+            promises.judging.deadline(ctx.now, ctx.are_promises_stale),
+            network.owners.leaving.deadline(),
         ];
-        let due = self.ctx.schedule.deadline();
+        let due = ctx.schedule.deadline();
         others.into_iter().flatten().fold(due, Instant::min)
     }
 
@@ -289,190 +290,122 @@ impl Controller {
 
     /// Completes an operation that all its switches have confirmed.
     fn confirmed(&mut self, operation: Operation) {
-        self.ctx.promises_changed();
+        let Self {
+            ctx,
+            network,
+            modes,
+            ..
+        } = self;
+        ctx.promises_changed();
         match operation {
             Operation::StagedUpdate(id) => {
-                self.network
-                    .tables
-                    .move_confirmed(&mut self.ctx, &mut self.network.owners, id)
+                network.tables.move_confirmed(ctx, &mut network.owners, id)
             }
             Operation::Restore(restoration) => {
-                self.network
+                network
                     .tables
-                    .restored(&mut self.ctx, &mut self.network.owners, restoration)
+                    .restored(ctx, &mut network.owners, restoration)
             }
-            Operation::Repair(datapath, repair) => self.network.tables.mended(
-                &mut self.ctx,
-                &mut self.network.owners,
-                datapath,
-                repair,
-            ),
-            Operation::Level(asked) => self.modes.level_answered(&mut self.ctx, asked),
-            Operation::Written { level, begun } => {
-                self.modes.level_written(&mut self.ctx, level, begun)
+            Operation::Repair(datapath, repair) => {
+                network
+                    .tables
+                    .mended(ctx, &mut network.owners, datapath, repair)
             }
+            Operation::Level(asked) => modes.level_answered(ctx, asked),
+            Operation::Written { level, begun } => modes.level_written(ctx, level, begun),
         }
     }
 
     fn requested(&mut self, id: RequestId, by: &Asker, request: Request) {
-        while self.promises.desk.is_deciding() {
-            self.promises
-                .decide_some(&mut self.ctx, &mut self.network, &self.modes);
+        let Self {
+            ctx,
+            network,
+            modes,
+            promises,
+            programs,
+            southbound,
+            host_desk,
+            loading,
+            settings_desk,
+            ..
+        } = self;
+        while promises.desk.is_deciding() {
+            promises.decide_some(ctx, network, modes);
         }
-        if let Some(refusal) = self.network.owners.not_looked_at(&self.ctx, by, &request) {
-            self.ctx.outbox.reply(id, refusal);
+        if let Some(refusal) = network.owners.not_looked_at(ctx, by, &request) {
+            ctx.outbox.reply(id, refusal);
             return;
         }
         match request {
-            Request::Admit(requirements) => self.promises.admit(
-                &mut self.ctx,
-                &mut self.network,
-                &self.modes,
-                id,
-                requirements,
-            ),
-            Request::AdmitTogether(requirements) => self.promises.admit_together(
-                &mut self.ctx,
-                &mut self.network,
-                &self.modes,
-                id,
-                requirements,
-            ),
-            Request::WhatIf(requirements) => self.promises.what_if(
-                &mut self.ctx,
-                &mut self.network,
-                &self.modes,
-                id,
-                requirements,
-            ),
-            Request::MakeRoom(requirement) => {
-                self.promises
-                    .make_room(&mut self.ctx, &mut self.network, id, &requirement)
+            Request::Admit(requirements) => promises.admit(ctx, network, modes, id, requirements),
+            Request::AdmitTogether(requirements) => {
+                promises.admit_together(ctx, network, modes, id, requirements)
             }
-            Request::Withdraw(name) => {
-                self.promises
-                    .withdraw(&mut self.ctx, &mut self.network.owners, id, name)
+            Request::WhatIf(requirements) => {
+                promises.what_if(ctx, network, modes, id, requirements)
             }
-            Request::ForgetSwitch(datapath) => {
-                self.network.forget_switch(&mut self.ctx, id, datapath)
-            }
-            Request::Prepare(requirements) => {
-                self.promises
-                    .prepare(&mut self.ctx, &mut self.network, id, &requirements)
-            }
+            Request::MakeRoom(requirement) => promises.make_room(ctx, network, id, &requirement),
+            Request::Withdraw(name) => promises.withdraw(ctx, &mut network.owners, id, name),
+            Request::ForgetSwitch(datapath) => network.forget_switch(ctx, id, datapath),
+            Request::Prepare(requirements) => promises.prepare(ctx, network, id, &requirements),
             Request::AssignClasses {
                 requirements,
                 free,
                 classes,
-            } => self.promises.assign_classes(
-                &mut self.ctx,
-                &self.network.topology,
-                id,
-                &requirements,
-                &free,
-                &classes,
-            ),
+            } => {
+                promises.assign_classes(ctx, &network.topology, id, &requirements, &free, &classes)
+            }
             Request::Flows => {
-                let flows =
-                    self.promises
-                        .list_flows(&self.ctx, &self.network, FlowId(0), usize::MAX);
-                self.ctx.outbox.reply(id, flows);
+                let flows = promises.list_flows(ctx, network, FlowId(0), usize::MAX);
+                ctx.outbox.reply(id, flows);
             }
             Request::FlowsAfter { after, most } => {
-                let flows = self.promises.list_flows(
-                    &self.ctx,
-                    &self.network,
-                    after,
-                    most.min(MAX_FLOWS_AT_ONCE),
-                );
-                self.ctx.outbox.reply(id, flows);
+                let flows = promises.list_flows(ctx, network, after, most.min(MAX_FLOWS_AT_ONCE));
+                ctx.outbox.reply(id, flows);
             }
-            Request::Flow(name) => self
-                .promises
-                .show_flow(&mut self.ctx, &self.network, id, name),
+            Request::Flow(name) => promises.show_flow(ctx, network, id, name),
             Request::Topology => {
-                let reply =
-                    Reply::Topology(self.network.owners.topology_summary(&self.network.topology));
-                self.ctx.outbox.reply(id, reply);
+                let reply = Reply::Topology(network.owners.topology_summary(&network.topology));
+                ctx.outbox.reply(id, reply);
             }
             Request::Promises => {
-                let promises = Box::new(self.promises.promises(&self.network.owners));
-                self.ctx.outbox.reply(id, Reply::Promises(promises));
+                let promises = Box::new(promises.promises(&network.owners));
+                ctx.outbox.reply(id, Reply::Promises(promises));
             }
-            Request::AddIntents(intents) => {
-                self.programs
-                    .add_intents(&mut self.ctx, &mut self.network, (id, by), intents)
-            }
+            Request::AddIntents(intents) => programs.add_intents(ctx, network, (id, by), intents),
             Request::RemoveIntent(name) => {
-                self.programs
-                    .remove_intent(&mut self.ctx, &self.network.owners, id, by, name)
+                programs.remove_intent(ctx, &network.owners, id, by, name)
             }
             Request::Intents => {
-                let intents = self.programs.intent_summaries(&self.ctx, &self.network);
-                self.ctx.outbox.reply(id, Reply::Intents(intents));
+                let intents = programs.intent_summaries(ctx, network);
+                ctx.outbox.reply(id, Reply::Intents(intents));
             }
             Request::Paths(query) => {
-                let paths = self.promises.find_paths(
-                    &self.ctx,
-                    &self.network.topology,
-                    &self.modes,
-                    &query,
-                );
-                self.ctx.outbox.reply(id, Reply::Paths(paths));
+                let paths = promises.find_paths(ctx, &network.topology, modes, &query);
+                ctx.outbox.reply(id, Reply::Paths(paths));
             }
-            Request::View => {
-                self.network
-                    .owners
-                    .show_view(&mut self.ctx, &self.network.topology, id, by)
-            }
-            Request::SetHost(host) => {
-                self.host_desk
-                    .set_host(&mut self.ctx, &self.network, id, host)
-            }
-            Request::Load(manifest) => {
-                self.loading
-                    .load(&mut self.ctx, &mut self.network.owners, id, manifest)
-            }
-            Request::Unload(name) => {
-                self.loading
-                    .unload(&mut self.ctx, &self.network.owners, id, name)
-            }
-            Request::Reload(name) => {
-                self.loading
-                    .reload(&mut self.ctx, &mut self.network, id, name)
-            }
+            Request::View => network.owners.show_view(ctx, &network.topology, id, by),
+            Request::SetHost(host) => host_desk.set_host(ctx, network, id, host),
+            Request::Load(manifest) => loading.load(ctx, &mut network.owners, id, manifest),
+            Request::Unload(name) => loading.unload(ctx, &network.owners, id, name),
+            Request::Reload(name) => loading.reload(ctx, network, id, name),
             Request::Applications => {
-                let applications = self
-                    .loading
-                    .application_summaries(&self.network, &self.programs);
-                self.ctx.outbox.reply(id, Reply::Applications(applications));
+                let applications = loading.application_summaries(network, programs);
+                ctx.outbox.reply(id, Reply::Applications(applications));
             }
-            Request::RemoveHost(name) => {
-                self.host_desk
-                    .remove_host(&mut self.ctx, &mut self.network, id, name)
-            }
-            Request::Rules(datapath) => self.network.list_rules(&mut self.ctx, id, datapath),
-            Request::Reconcile(datapath) => self.network.reconcile(&mut self.ctx, id, datapath),
+            Request::RemoveHost(name) => host_desk.remove_host(ctx, network, id, name),
+            Request::Rules(datapath) => network.list_rules(ctx, id, datapath),
+            Request::Reconcile(datapath) => network.reconcile(ctx, id, datapath),
             Request::Settings => {
-                let settings =
-                    Reply::Settings(self.settings_desk.settings(&self.ctx, &self.network.tables));
-                self.ctx.outbox.reply(id, settings);
+                let settings = Reply::Settings(settings_desk.settings(ctx, &network.tables));
+                ctx.outbox.reply(id, settings);
             }
-            Request::Configure(change) => {
-                self.settings_desk
-                    .configure(&mut self.ctx, &self.network.tables, id, change)
-            }
-            Request::Mode => self.modes.show_mode(&mut self.ctx, id),
-            Request::SetMode(change) => {
-                self.modes
-                    .set_mode(&mut self.ctx, &mut self.network, id, &change)
-            }
+            Request::Configure(change) => settings_desk.configure(ctx, &network.tables, id, change),
+            Request::Mode => modes.show_mode(ctx, id),
+            Request::SetMode(change) => modes.set_mode(ctx, network, id, &change),
             Request::Statistics => {
-                let statistics = Box::new(
-                    self.southbound
-                        .statistics(&mut self.ctx, &mut self.network.tables),
-                );
-                self.ctx.outbox.reply(id, Reply::Statistics(statistics));
+                let statistics = Box::new(southbound.statistics(ctx, &mut network.tables));
+                ctx.outbox.reply(id, Reply::Statistics(statistics));
             }
         }
     }

@@ -16,67 +16,47 @@ use super::context::Memory;
 impl Controller {
     /// Acts on what the store says.
     pub(super) fn stored(&mut self, event: StoreEvent) {
+        let Self {
+            ctx,
+            network,
+            modes,
+            promises,
+            programs,
+            host_desk,
+            loading,
+            settings_desk,
+            ..
+        } = self;
         match event {
             StoreEvent::Replayed => self.replayed(),
             StoreEvent::Written(StoreWrite { key, value }) => match (key, value) {
                 (Key::Admission(id), Some(record)) => {
-                    self.promises
-                        .admitted(&mut self.ctx, &mut self.network, FlowId(id), &record)
+                    promises.admitted(ctx, network, FlowId(id), &record)
                 }
-                (Key::Admission(id), None) => {
-                    self.promises
-                        .withdrawn(&mut self.ctx, &mut self.network, FlowId(id))
+                (Key::Admission(id), None) => promises.withdrawn(ctx, network, FlowId(id)),
+                (Key::Leaving(number), Some(record)) => {
+                    promises.leaving_kept(ctx, &mut network.owners, number, &record)
                 }
-                (Key::Leaving(number), Some(record)) => self.promises.leaving_kept(
-                    &mut self.ctx,
-                    &mut self.network.owners,
-                    number,
-                    &record,
-                ),
-                (Key::Intent(id), Some(record)) => self.programs.intent_kept(
-                    &mut self.ctx,
-                    &mut self.network,
-                    IntentId(id),
-                    &record,
-                ),
-                (Key::Intent(id), None) => {
-                    self.programs
-                        .intent_struck(&mut self.ctx, &mut self.network, IntentId(id))
+                (Key::Intent(id), Some(record)) => {
+                    programs.intent_kept(ctx, network, IntentId(id), &record)
                 }
+                (Key::Intent(id), None) => programs.intent_struck(ctx, network, IntentId(id)),
                 (Key::Switch(datapath), Some(record)) => {
-                    self.network
-                        .topology
-                        .switch_kept(&mut self.ctx, datapath, &record)
+                    network.topology.switch_kept(ctx, datapath, &record)
                 }
                 (Key::Host(mac), Some(record)) => self.host_kept(mac, &record),
-                (Key::Host(mac), None) => {
-                    self.host_desk
-                        .host_struck(&mut self.ctx, &mut self.network, mac)
-                }
+                (Key::Host(mac), None) => host_desk.host_struck(ctx, network, mac),
                 (Key::Seen(mac), Some(record)) => self.host_seen(mac, &record),
-                (Key::Link(link), Some(_)) => self.network.topology.link_kept(&self.ctx, link),
+                (Key::Link(link), Some(_)) => network.topology.link_kept(ctx, link),
                 (Key::Application(id), Some(record)) => {
-                    self.loading
-                        .application_kept(&mut self.ctx, &mut self.network, id, &record)
+                    loading.application_kept(ctx, network, id, &record)
                 }
-                (Key::Application(id), None) => {
-                    self.loading
-                        .application_struck(&mut self.ctx, &mut self.network, id)
+                (Key::Application(id), None) => loading.application_struck(ctx, network, id),
+                (Key::Settings, Some(record)) => {
+                    settings_desk.settings_kept(ctx, network, promises, &record)
                 }
-                (Key::Settings, Some(record)) => self.settings_desk.settings_kept(
-                    &mut self.ctx,
-                    &mut self.network,
-                    &mut self.promises,
-                    &record,
-                ),
-                (Key::Unloaded, Some(record)) => {
-                    self.loading
-                        .unloading_kept(&mut self.ctx, &mut self.network, &record)
-                }
-                (Key::Mode, Some(record)) => {
-                    self.modes
-                        .orders_kept(&mut self.ctx, &self.network, &record)
-                }
+                (Key::Unloaded, Some(record)) => loading.unloading_kept(ctx, network, &record),
+                (Key::Mode, Some(record)) => modes.orders_kept(ctx, network, &record),
                 (
                     Key::Leaving(_)
                     | Key::Switch(_)
@@ -89,55 +69,54 @@ impl Controller {
                 ) => {}
             },
             StoreEvent::Rejected(key) => match key {
-                Key::Admission(id) => {
-                    self.promises
-                        .rejected(&mut self.ctx, &mut self.network.owners, FlowId(id))
-                }
+                Key::Admission(id) => promises.rejected(ctx, &mut network.owners, FlowId(id)),
                 // It is counted all the same, as long as this instance runs.
                 Key::Leaving(_) => {}
-                Key::Intent(id) => self.programs.intent_rejected(
-                    &mut self.ctx,
-                    &mut self.network.owners,
-                    IntentId(id),
-                ),
-                Key::Switch(datapath) => self.network.topology.inventory.switch_rejected(datapath),
-                Key::Host(mac) => self.host_desk.host_rejected(&mut self.ctx, mac),
-                Key::Seen(mac) => self.network.topology.inventory.host_rejected(mac),
-                Key::Link(link) => self.network.topology.inventory.link_rejected(link),
-                Key::Application(id) => self.loading.application_rejected(&mut self.ctx, id),
-                Key::Settings => self.settings_desk.settings_rejected(&mut self.ctx),
-                Key::Unloaded => self.loading.unloading_rejected(&mut self.ctx),
-                Key::Mode => self.modes.orders_rejected(&mut self.ctx),
+                Key::Intent(id) => programs.intent_rejected(ctx, &mut network.owners, IntentId(id)),
+                Key::Switch(datapath) => network.topology.inventory.switch_rejected(datapath),
+                Key::Host(mac) => host_desk.host_rejected(ctx, mac),
+                Key::Seen(mac) => network.topology.inventory.host_rejected(mac),
+                Key::Link(link) => network.topology.inventory.link_rejected(link),
+                Key::Application(id) => loading.application_rejected(ctx, id),
+                Key::Settings => settings_desk.settings_rejected(ctx),
+                Key::Unloaded => loading.unloading_rejected(ctx),
+                Key::Mode => modes.orders_rejected(ctx),
             },
         }
     }
 
     /// Begins to act: all that was kept is known.
     fn replayed(&mut self) {
-        self.ctx.memory = Memory::Complete;
-        self.promises
-            .follow_budgets(&mut self.ctx, &mut self.network.owners);
+        let Self {
+            ctx,
+            network,
+            promises,
+            ..
+        } = self;
+        ctx.memory = Memory::Complete;
+        promises.follow_budgets(ctx, &mut network.owners);
         // By then every link that is there has been seen.
-        self.ctx.settled_at = self.ctx.now + self.ctx.timers.link_timeout;
-        let ready: Vec<_> = self.ctx.sessions.ready().collect();
+        ctx.settled_at = ctx.now + ctx.timers.link_timeout;
+        let ready: Vec<_> = ctx.sessions.ready().collect();
         for (datapath, _) in ready {
-            self.network.topology.keep_switch(&mut self.ctx, datapath);
-            self.network
+            network.topology.keep_switch(ctx, datapath);
+            network
                 .tables
-                .ask_for_entries(&mut self.ctx, &self.network.owners, datapath);
+                .ask_for_entries(ctx, &network.owners, datapath);
         }
-        self.ctx.outbox.notify(Event::Ready);
+        ctx.outbox.notify(Event::Ready);
     }
 
     /// Takes in where a host was last seen. A host of which that cannot be read is found
     /// again by its next frame.
     fn host_seen(&mut self, mac: MacAddress, record: &[u8]) {
-        if let Some(port) = self.network.topology.inventory.host_kept(mac, record)
+        let Self { network, .. } = self;
+        if let Some(port) = network.topology.inventory.host_kept(mac, record)
             && let Some(change) =
-                self.network
+                network
                     .topology
                     .hosts
-                    .remember(&mut self.network.topology.view, mac, port)
+                    .remember(&mut network.topology.view, mac, port)
         {
             self.tell_of_host(change);
         }

@@ -233,19 +233,24 @@ impl Controller {
         header: Header,
         message: &Message<'_>,
     ) {
+        let Self {
+            ctx,
+            network,
+            modes,
+            ..
+        } = self;
         match message {
             Message::PacketIn(packet_in) => self.punted(slot, datapath, packet_in),
             Message::PortStatus(status) => self.port_changed(datapath, status),
             Message::BarrierReply => {
-                if let Some(confirmed) = self
-                    .network
+                if let Some(confirmed) = network
                     .tables
                     .confirmations
                     .confirm(slot, header.transaction)
                 {
-                    self.network.tables.messages_confirmed(
-                        &mut self.ctx,
-                        &mut self.network.owners,
+                    network.tables.messages_confirmed(
+                        ctx,
+                        &mut network.owners,
                         datapath,
                         confirmed.covers,
                     );
@@ -254,37 +259,24 @@ impl Controller {
                     }
                 }
             }
-            Message::FlowRemoved(removed) => {
-                self.network.tables.entry_gone(&self.ctx, datapath, removed)
-            }
+            Message::FlowRemoved(removed) => network.tables.entry_gone(ctx, datapath, removed),
             Message::BundleControl(said) => {
-                self.network.tables.bundle_controlled(
-                    &mut self.ctx,
-                    slot,
-                    datapath,
-                    header.transaction,
-                    said,
-                );
+                network
+                    .tables
+                    .bundle_controlled(ctx, slot, datapath, header.transaction, said);
             }
             Message::Error(error) => self.refused(slot, datapath, header.transaction, error),
-            Message::Mode(said) => {
-                self.modes
-                    .mode_said(&mut self.ctx, &mut self.network, datapath, said)
-            }
+            Message::Mode(said) => modes.mode_said(ctx, network, datapath, said),
             Message::RoleReply(said) => self.role_said(slot, datapath, *said),
-            Message::MultipartReply(reply)
-                if self.modes.mode_reported(&mut self.ctx, datapath, reply) => {}
+            Message::MultipartReply(reply) if modes.mode_reported(ctx, datapath, reply) => {}
             Message::MultipartReply(reply) => {
-                if !self.network.tables.counts_reported(
-                    &mut self.ctx,
-                    slot,
-                    datapath,
-                    header.transaction,
-                    reply,
-                ) {
-                    self.network.tables.reported(
-                        &mut self.ctx,
-                        &mut self.network.owners,
+                if !network
+                    .tables
+                    .counts_reported(ctx, slot, datapath, header.transaction, reply)
+                {
+                    network.tables.reported(
+                        ctx,
+                        &mut network.owners,
                         datapath,
                         header.transaction,
                         reply,
@@ -411,7 +403,13 @@ impl Controller {
     }
 
     fn port_changed(&mut self, datapath: DatapathId, status: &PortStatus) {
-        let Some(switch) = self.network.topology.view.switch(datapath) else {
+        let Self {
+            ctx,
+            network,
+            recovery,
+            ..
+        } = self;
+        let Some(switch) = network.topology.view.switch(datapath) else {
             return;
         };
         let mut port = port_of(&status.port);
@@ -424,33 +422,21 @@ impl Controller {
         }
         let id = PortId::new(datapath, port.number);
         match port.carrier {
-            Carrier::Down => self.network.topology.link_trust.port_down(id),
-            Carrier::Up if self.network.topology.view.port(id).is_some_and(is_up) => {}
-            Carrier::Up => self.network.topology.link_trust.port_up(self.ctx.now, id),
+            Carrier::Down => network.topology.link_trust.port_down(id),
+            Carrier::Up if network.topology.view.port(id).is_some_and(is_up) => {}
+            Carrier::Up => network.topology.link_trust.port_up(ctx.now, id),
         }
-        if let Some(link) = self
-            .network
-            .topology
-            .view
-            .set_port(self.ctx.now, switch, port)
-        {
-            self.recovery.link_lost(
-                &mut self.ctx,
-                &mut self.network,
-                link,
-                Detection::PortStatus,
-            );
+        if let Some(link) = network.topology.view.set_port(ctx.now, switch, port) {
+            recovery.link_lost(ctx, network, link, Detection::PortStatus);
         }
-        self.network.topology.note_carrier(&self.ctx, id);
-        self.ctx.promises_changed();
+        network.topology.note_carrier(ctx, id);
+        ctx.promises_changed();
         if port.carrier == Carrier::Up {
-            self.network
+            network
                 .topology
-                .probe(&mut self.ctx, PortId::new(datapath, port.number));
+                .probe(ctx, PortId::new(datapath, port.number));
         }
-        self.network
-            .owners
-            .follow_links(&mut self.ctx, &self.network.topology);
+        network.owners.follow_links(ctx, &network.topology);
     }
 
     fn refused(
@@ -460,30 +446,26 @@ impl Controller {
         transaction: TransactionId,
         error: &ErrorMessage<'_>,
     ) {
+        let Self {
+            ctx,
+            network,
+            modes,
+            ..
+        } = self;
         if error.kind == ErrorKind::BadRequest(BadRequest::IsSlave) {
             return self.leave_to_other(slot, datapath);
         }
-        let is_other = self
-            .modes
-            .mode_refused(&mut self.ctx, datapath, transaction, error.kind)
-            || self.network.tables.question_refused(
-                &mut self.ctx,
-                &mut self.network.owners,
-                datapath,
-                transaction,
-            )
-            || self
-                .network
+        let is_other = modes.mode_refused(ctx, datapath, transaction, error.kind)
+            || network
                 .tables
-                .bundle_refused(&mut self.ctx, slot, datapath, transaction);
+                .question_refused(ctx, &mut network.owners, datapath, transaction)
+            || network
+                .tables
+                .bundle_refused(ctx, slot, datapath, transaction);
         if !is_other {
-            self.network.tables.entry_refused(
-                &mut self.ctx,
-                &mut self.network.owners,
-                datapath,
-                transaction,
-                error,
-            );
+            network
+                .tables
+                .entry_refused(ctx, &mut network.owners, datapath, transaction, error);
         }
     }
 

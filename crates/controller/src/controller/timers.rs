@@ -78,11 +78,12 @@ impl Controller {
 
     /// Asks silent peers for a sign of life and closes those that gave none.
     fn check_sessions(&mut self) {
-        let (now, timers) = (self.ctx.now, self.ctx.timers);
+        let Self { ctx, network, .. } = self;
+        let (now, timers) = (ctx.now, ctx.timers);
         let mut late = Vec::new();
-        for (slot, session) in self.ctx.sessions.iter() {
+        for (slot, session) in ctx.sessions.iter() {
             let is_ready = session.is_settled();
-            let is_stalled = self.network.tables.confirmations.unanswered(slot) > MAX_UNANSWERED;
+            let is_stalled = network.tables.confirmations.unanswered(slot) > MAX_UNANSWERED;
             if is_stalled || now.saturating_since(session.heard_at) >= timers.echo_timeout {
                 late.push((slot, CloseReason::Silence));
             } else if !is_ready
@@ -90,7 +91,7 @@ impl Controller {
             {
                 late.push((slot, CloseReason::Handshake));
             } else if now.saturating_since(session.heard_at) >= timers.echo_interval {
-                Session::ask_for_echo(self.ctx.outbox.to(slot));
+                Session::ask_for_echo(ctx.outbox.to(slot));
             }
         }
         for (slot, reason) in late {

@@ -46,43 +46,45 @@ impl Controller {
 
     /// Tells of a host, and has its switch stop asking about it.
     pub(super) fn tell_of_host(&mut self, change: Change) {
+        let Self {
+            ctx,
+            network,
+            modes,
+            promises,
+            ..
+        } = self;
         match change {
             Change::Found { name, port } => {
-                self.network.attached(&mut self.ctx, &name, port);
-                self.network.topology.keep_host(&mut self.ctx, &name, port);
-                self.network
+                network.attached(ctx, &name, port);
+                network.topology.keep_host(ctx, &name, port);
+                network
                     .owners
-                    .host_concerns_intents(&self.ctx, &self.network.topology, &name);
-                let at = self.ctx.named(port);
-                self.ctx.outbox.notify(Event::HostFound { name, at });
+                    .host_concerns_intents(ctx, &network.topology, &name);
+                let at = ctx.named(port);
+                ctx.outbox.notify(Event::HostFound { name, at });
             }
             Change::Moved { name, from, to } => {
-                self.network.attached(&mut self.ctx, &name, to);
-                self.network.topology.keep_host(&mut self.ctx, &name, to);
-                self.promises
-                    .host_moved(&mut self.ctx, &mut self.network, &self.modes, &name);
-                self.network
+                network.attached(ctx, &name, to);
+                network.topology.keep_host(ctx, &name, to);
+                promises.host_moved(ctx, network, modes, &name);
+                network
                     .owners
-                    .host_concerns_intents(&self.ctx, &self.network.topology, &name);
-                let [from, to] = [from, to].map(|port| self.ctx.named(port));
-                self.ctx.outbox.notify(Event::HostMoved { name, from, to });
+                    .host_concerns_intents(ctx, &network.topology, &name);
+                let [from, to] = [from, to].map(|port| ctx.named(port));
+                ctx.outbox.notify(Event::HostMoved { name, from, to });
             }
             Change::Addressed { name, addresses } => {
-                self.ctx
-                    .outbox
-                    .notify(Event::HostAddressed { name, addresses });
+                ctx.outbox.notify(Event::HostAddressed { name, addresses });
             }
             Change::Doubted { name, at, stays } => {
-                let [at, stays] = [at, stays].map(|port| self.ctx.named(port));
-                self.ctx
-                    .outbox
-                    .notify(Event::HostDoubted { name, at, stays });
+                let [at, stays] = [at, stays].map(|port| ctx.named(port));
+                ctx.outbox.notify(Event::HostDoubted { name, at, stays });
             }
             Change::Disputed {
                 address,
                 holder,
                 claimant,
-            } => self.ctx.outbox.notify(Event::AddressDisputed {
+            } => ctx.outbox.notify(Event::AddressDisputed {
                 address,
                 holder,
                 claimant,
