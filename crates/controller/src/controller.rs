@@ -246,19 +246,12 @@ impl Controller {
     /// Returns when to call [`handle`](Self::handle) if nothing happens before.
     #[must_use]
     pub fn deadline(&self) -> Instant {
-        let Self {
-            ctx,
-            network,
-            recovery,
-            modes,
-            promises,
-            ..
-        } = self;
+        let Self { ctx, network, .. } = self;
         let unrecorded = (!network.tables.unrecorded.is_empty()).then_some(ctx.now);
         let unguarded = network.owners.flows.has_altered().then_some(ctx.now);
         let unsettled = (!network.tables.unsettled.is_empty()).then_some(ctx.now);
-        let unfinished =
-            (promises.desk.is_deciding() || recovery.restoring.is_some()).then_some(ctx.now);
+        let unfinished = (self.promises.desk.is_deciding() || self.recovery.restoring.is_some())
+            .then_some(ctx.now);
         let others = [
             unrecorded,
             unguarded,
@@ -268,8 +261,10 @@ impl Controller {
             network.tables.refusals.deadline(),
             network.owners.intents_deadline(ctx),
             network.tables.reconciliation.deadline(),
-            modes.deadline(ctx.are_modes_stale),
-            promises.judging.deadline(ctx.now, ctx.are_promises_stale),
+            self.modes.deadline(ctx.are_modes_stale),
+            self.promises
+                .judging
+                .deadline(ctx.now, ctx.are_promises_stale),
             network.owners.leaving.deadline(),
         ];
         let due = ctx.schedule.deadline();
@@ -290,12 +285,7 @@ impl Controller {
 
     /// Completes an operation that all its switches have confirmed.
     fn confirmed(&mut self, operation: Operation) {
-        let Self {
-            ctx,
-            network,
-            modes,
-            ..
-        } = self;
+        let Self { ctx, network, .. } = self;
         ctx.promises_changed();
         match operation {
             Operation::StagedUpdate(id) => {
@@ -311,102 +301,87 @@ impl Controller {
                     .tables
                     .mended(ctx, &mut network.owners, datapath, repair)
             }
-            Operation::Level(asked) => modes.level_answered(ctx, asked),
-            Operation::Written { level, begun } => modes.level_written(ctx, level, begun),
+            Operation::Level(asked) => self.modes.level_answered(ctx, asked),
+            Operation::Written { level, begun } => self.modes.level_written(ctx, level, begun),
         }
     }
 
     fn requested(&mut self, id: RequestId, by: &Asker, request: Request) {
-        let Self {
-            ctx,
-            network,
-            modes,
-            promises,
-            programs,
-            southbound,
-            host_desk,
-            loading,
-            settings_desk,
-            ..
-        } = self;
-        while promises.desk.is_deciding() {
-            promises.decide_some(ctx, network, modes);
+        let Self { ctx, network, .. } = self;
+        while self.promises.desk.is_deciding() {
+            self.promises.decide_some(ctx, network, &self.modes);
         }
-        if let Some(refusal) = network.owners.not_looked_at(ctx, by, &request) {
-            ctx.outbox.reply(id, refusal);
-            return;
+        match network.owners.not_looked_at(ctx, by, &request) {
+            Some(refusal) => ctx.outbox.reply(id, refusal),
+            None => self.look_at(id, by, request),
         }
-        match request {
-            Request::Admit(requirements) => promises.admit(ctx, network, modes, id, requirements),
-            Request::AdmitTogether(requirements) => {
-                promises.admit_together(ctx, network, modes, id, requirements)
+    }
+
+    fn look_at(&mut self, id: RequestId, by: &Asker, request: Request) {
+        let Self { ctx, network, .. } = self;
+        let (promises, modes) = (&mut self.promises, &mut self.modes);
+        let (topology, owners) = (&network.topology, &mut network.owners);
+        let reply = match request {
+            Request::Admit(asked) => return promises.admit(ctx, network, modes, id, asked),
+            Request::AdmitTogether(asked) => {
+                return promises.admit_together(ctx, network, modes, id, asked);
             }
-            Request::WhatIf(requirements) => {
-                promises.what_if(ctx, network, modes, id, requirements)
-            }
-            Request::MakeRoom(requirement) => promises.make_room(ctx, network, id, &requirement),
-            Request::Withdraw(name) => promises.withdraw(ctx, &mut network.owners, id, name),
-            Request::ForgetSwitch(datapath) => network.forget_switch(ctx, id, datapath),
-            Request::Prepare(requirements) => promises.prepare(ctx, network, id, &requirements),
+            Request::WhatIf(asked) => return promises.what_if(ctx, network, modes, id, asked),
+            Request::MakeRoom(asked) => return promises.make_room(ctx, network, id, &asked),
+            Request::Withdraw(name) => return promises.withdraw(ctx, owners, id, name),
+            Request::ForgetSwitch(datapath) => return network.forget_switch(ctx, id, datapath),
+            Request::Prepare(asked) => return promises.prepare(ctx, network, id, &asked),
             Request::AssignClasses {
                 requirements,
                 free,
                 classes,
-            } => {
-                promises.assign_classes(ctx, &network.topology, id, &requirements, &free, &classes)
-            }
-            Request::Flows => {
-                let flows = promises.list_flows(ctx, network, FlowId(0), usize::MAX);
-                ctx.outbox.reply(id, flows);
-            }
+            } => Reply::Classes(promises.assign_classes(
+                ctx,
+                topology,
+                &requirements,
+                &free,
+                &classes,
+            )),
+            Request::Flows => promises.list_flows(ctx, network, FlowId(0), usize::MAX),
             Request::FlowsAfter { after, most } => {
-                let flows = promises.list_flows(ctx, network, after, most.min(MAX_FLOWS_AT_ONCE));
-                ctx.outbox.reply(id, flows);
+                promises.list_flows(ctx, network, after, most.min(MAX_FLOWS_AT_ONCE))
             }
-            Request::Flow(name) => promises.show_flow(ctx, network, id, name),
-            Request::Topology => {
-                let reply = Reply::Topology(network.owners.topology_summary(&network.topology));
-                ctx.outbox.reply(id, reply);
+            Request::Flow(name) => promises.show_flow(ctx, network, name),
+            Request::Topology => Reply::Topology(owners.topology_summary(topology)),
+            Request::Promises => Reply::Promises(Box::new(promises.promises(owners))),
+            Request::AddIntents(intents) => {
+                return self.programs.add_intents(ctx, network, (id, by), intents);
             }
-            Request::Promises => {
-                let promises = Box::new(promises.promises(&network.owners));
-                ctx.outbox.reply(id, Reply::Promises(promises));
-            }
-            Request::AddIntents(intents) => programs.add_intents(ctx, network, (id, by), intents),
             Request::RemoveIntent(name) => {
-                programs.remove_intent(ctx, &network.owners, id, by, name)
+                return self.programs.remove_intent(ctx, owners, id, by, name);
             }
-            Request::Intents => {
-                let intents = programs.intent_summaries(ctx, network);
-                ctx.outbox.reply(id, Reply::Intents(intents));
-            }
+            Request::Intents => Reply::Intents(self.programs.intent_summaries(ctx, network)),
             Request::Paths(query) => {
-                let paths = promises.find_paths(ctx, &network.topology, modes, &query);
-                ctx.outbox.reply(id, Reply::Paths(paths));
+                Reply::Paths(promises.find_paths(ctx, topology, modes, &query))
             }
-            Request::View => network.owners.show_view(ctx, &network.topology, id, by),
-            Request::SetHost(host) => host_desk.set_host(ctx, network, id, host),
-            Request::Load(manifest) => loading.load(ctx, &mut network.owners, id, manifest),
-            Request::Unload(name) => loading.unload(ctx, &network.owners, id, name),
-            Request::Reload(name) => loading.reload(ctx, network, id, name),
+            Request::View => owners.show_view(topology, by),
+            Request::SetHost(host) => return self.host_desk.set_host(ctx, network, id, host),
+            Request::Load(manifest) => return self.loading.load(ctx, owners, id, manifest),
+            Request::Unload(name) => return self.loading.unload(ctx, owners, id, name),
+            Request::Reload(name) => return self.loading.reload(ctx, network, id, name),
             Request::Applications => {
-                let applications = loading.application_summaries(network, programs);
-                ctx.outbox.reply(id, Reply::Applications(applications));
+                Reply::Applications(self.loading.application_summaries(network, &self.programs))
             }
-            Request::RemoveHost(name) => host_desk.remove_host(ctx, network, id, name),
-            Request::Rules(datapath) => network.list_rules(ctx, id, datapath),
-            Request::Reconcile(datapath) => network.reconcile(ctx, id, datapath),
-            Request::Settings => {
-                let settings = Reply::Settings(settings_desk.settings(ctx, &network.tables));
-                ctx.outbox.reply(id, settings);
+            Request::RemoveHost(name) => return self.host_desk.remove_host(ctx, network, id, name),
+            Request::Rules(datapath) => return network.list_rules(ctx, id, datapath),
+            Request::Reconcile(datapath) => return network.reconcile(ctx, id, datapath),
+            Request::Settings => Reply::Settings(self.settings_desk.settings(ctx, &network.tables)),
+            Request::Configure(change) => {
+                let tables = &network.tables;
+                return self.settings_desk.configure(ctx, tables, id, change);
             }
-            Request::Configure(change) => settings_desk.configure(ctx, &network.tables, id, change),
-            Request::Mode => modes.show_mode(ctx, id),
-            Request::SetMode(change) => modes.set_mode(ctx, network, id, &change),
+            Request::Mode => Reply::Mode(modes.mode_report(ctx)),
+            Request::SetMode(change) => return modes.set_mode(ctx, network, id, &change),
             Request::Statistics => {
-                let statistics = Box::new(southbound.statistics(ctx, &mut network.tables));
-                ctx.outbox.reply(id, Reply::Statistics(statistics));
+                let statistics = self.southbound.statistics(ctx, &mut network.tables);
+                Reply::Statistics(Box::new(statistics))
             }
-        }
+        };
+        ctx.outbox.reply(id, reply);
     }
 }

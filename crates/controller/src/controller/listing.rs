@@ -6,7 +6,6 @@ use crate::desired::{EntryOwner, Outcome};
 use crate::flows::Flow;
 use crate::northbound::{
     self, Accepted, Alternative, Cover, FlowId, FlowSummary, PromisedFlow, Protection, Reply,
-    RequestId,
 };
 
 use super::{Context, Network, Owners, Promises};
@@ -30,23 +29,13 @@ impl Promises {
         )
     }
 
-    pub(super) fn show_flow(
-        &self,
-        ctx: &mut Context,
-        network: &Network,
-        id: RequestId,
-        name: String,
-    ) {
-        let known = network
-            .owners
-            .flows
-            .by_name(&name)
-            .and_then(|id| network.owners.flows.get(id));
-        let reply = match known.filter(|flow| flow.is_admitted()) {
+    pub(super) fn show_flow(&self, ctx: &Context, network: &Network, name: String) -> Reply {
+        let flows = &network.owners.flows;
+        let known = flows.by_name(&name).and_then(|id| flows.get(id));
+        match known.filter(|flow| flow.is_admitted()) {
             Some(flow) => Reply::Flows(vec![self.summary(ctx, network, flow)]),
             None => Reply::UnknownFlow(name),
-        };
-        ctx.outbox.reply(id, reply);
+        }
     }
 
     pub(super) fn summary(&self, ctx: &Context, network: &Network, flow: &Flow) -> FlowSummary {

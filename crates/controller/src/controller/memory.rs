@@ -16,47 +16,40 @@ use super::context::Memory;
 impl Controller {
     /// Acts on what the store says.
     pub(super) fn stored(&mut self, event: StoreEvent) {
-        let Self {
-            ctx,
-            network,
-            modes,
-            promises,
-            programs,
-            host_desk,
-            loading,
-            settings_desk,
-            ..
-        } = self;
+        let Self { ctx, network, .. } = self;
         match event {
             StoreEvent::Replayed => self.replayed(),
             StoreEvent::Written(StoreWrite { key, value }) => match (key, value) {
                 (Key::Admission(id), Some(record)) => {
-                    promises.admitted(ctx, network, FlowId(id), &record)
+                    self.promises.admitted(ctx, network, FlowId(id), &record)
                 }
-                (Key::Admission(id), None) => promises.withdrawn(ctx, network, FlowId(id)),
+                (Key::Admission(id), None) => self.promises.withdrawn(ctx, network, FlowId(id)),
                 (Key::Leaving(number), Some(record)) => {
-                    promises.leaving_kept(ctx, &mut network.owners, number, &record)
+                    self.promises
+                        .leaving_kept(ctx, &mut network.owners, number, &record)
                 }
                 (Key::Intent(id), Some(record)) => {
-                    programs.intent_kept(ctx, network, IntentId(id), &record)
+                    self.programs
+                        .intent_kept(ctx, network, IntentId(id), &record)
                 }
-                (Key::Intent(id), None) => programs.intent_struck(ctx, network, IntentId(id)),
+                (Key::Intent(id), None) => self.programs.intent_struck(ctx, network, IntentId(id)),
                 (Key::Switch(datapath), Some(record)) => {
                     network.topology.switch_kept(ctx, datapath, &record)
                 }
                 (Key::Host(mac), Some(record)) => self.host_kept(mac, &record),
-                (Key::Host(mac), None) => host_desk.host_struck(ctx, network, mac),
+                (Key::Host(mac), None) => self.host_desk.host_struck(ctx, network, mac),
                 (Key::Seen(mac), Some(record)) => self.host_seen(mac, &record),
                 (Key::Link(link), Some(_)) => network.topology.link_kept(ctx, link),
                 (Key::Application(id), Some(record)) => {
-                    loading.application_kept(ctx, network, id, &record)
+                    self.loading.application_kept(ctx, network, id, &record)
                 }
-                (Key::Application(id), None) => loading.application_struck(ctx, network, id),
+                (Key::Application(id), None) => self.loading.application_struck(ctx, network, id),
                 (Key::Settings, Some(record)) => {
-                    settings_desk.settings_kept(ctx, network, promises, &record)
+                    self.settings_desk
+                        .settings_kept(ctx, network, &mut self.promises, &record)
                 }
-                (Key::Unloaded, Some(record)) => loading.unloading_kept(ctx, network, &record),
-                (Key::Mode, Some(record)) => modes.orders_kept(ctx, network, &record),
+                (Key::Unloaded, Some(record)) => self.loading.unloading_kept(ctx, network, &record),
+                (Key::Mode, Some(record)) => self.modes.orders_kept(ctx, network, &record),
                 (
                     Key::Leaving(_)
                     | Key::Switch(_)
@@ -69,32 +62,30 @@ impl Controller {
                 ) => {}
             },
             StoreEvent::Rejected(key) => match key {
-                Key::Admission(id) => promises.rejected(ctx, &mut network.owners, FlowId(id)),
+                Key::Admission(id) => self.promises.rejected(ctx, &mut network.owners, FlowId(id)),
                 // It is counted all the same, as long as this instance runs.
                 Key::Leaving(_) => {}
-                Key::Intent(id) => programs.intent_rejected(ctx, &mut network.owners, IntentId(id)),
+                Key::Intent(id) => {
+                    self.programs
+                        .intent_rejected(ctx, &mut network.owners, IntentId(id))
+                }
                 Key::Switch(datapath) => network.topology.inventory.switch_rejected(datapath),
-                Key::Host(mac) => host_desk.host_rejected(ctx, mac),
+                Key::Host(mac) => self.host_desk.host_rejected(ctx, mac),
                 Key::Seen(mac) => network.topology.inventory.host_rejected(mac),
                 Key::Link(link) => network.topology.inventory.link_rejected(link),
-                Key::Application(id) => loading.application_rejected(ctx, id),
-                Key::Settings => settings_desk.settings_rejected(ctx),
-                Key::Unloaded => loading.unloading_rejected(ctx),
-                Key::Mode => modes.orders_rejected(ctx),
+                Key::Application(id) => self.loading.application_rejected(ctx, id),
+                Key::Settings => self.settings_desk.settings_rejected(ctx),
+                Key::Unloaded => self.loading.unloading_rejected(ctx),
+                Key::Mode => self.modes.orders_rejected(ctx),
             },
         }
     }
 
     /// Begins to act: all that was kept is known.
     fn replayed(&mut self) {
-        let Self {
-            ctx,
-            network,
-            promises,
-            ..
-        } = self;
+        let Self { ctx, network, .. } = self;
         ctx.memory = Memory::Complete;
-        promises.follow_budgets(ctx, &mut network.owners);
+        self.promises.follow_budgets(ctx, &mut network.owners);
         // By then every link that is there has been seen.
         ctx.settled_at = ctx.now + ctx.timers.link_timeout;
         let ready: Vec<_> = ctx.sessions.ready().collect();

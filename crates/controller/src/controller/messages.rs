@@ -10,8 +10,8 @@ use crate::place::PortId;
 use crate::session::{CloseReason, ConnectionId, Session, Slot, Step, port_of};
 use crate::view::{Carrier, Control, Port};
 
-use super::Controller;
 use super::context::Memory;
+use super::{Controller, Network, Topology};
 
 impl Controller {
     pub(super) fn connected(&mut self, connection: ConnectionId) {
@@ -64,28 +64,29 @@ impl Controller {
 
     /// Takes in that a switch is not spoken with any more.
     pub(super) fn switch_lost(&mut self, slot: Slot, datapath: DatapathId) {
-        let lost = self.network.tables.desired.disconnect(datapath);
-        if let Some(switch) = self.network.topology.view.switch(datapath) {
-            self.network.topology.view.disconnect(switch);
-            self.network.topology.note_away(&self.ctx, datapath);
-            self.network
-                .owners
-                .switch_concerns_intents(&mut self.network.topology, datapath);
-            let name = self.ctx.name_of_switch(datapath);
-            self.ctx.outbox.notify(Event::SwitchLost { datapath, name });
-            self.network.tables.stall_moves(datapath);
-            self.network
-                .tables
-                .stop_watching(&mut self.ctx, &self.network.owners, datapath);
-            self.modes.lose(&mut self.ctx, datapath);
-            self.network.topology.suspect(&mut self.ctx, datapath);
-            self.ctx.promises_changed();
+        let Self { ctx, network, .. } = self;
+        let lost = network.tables.desired.disconnect(datapath);
+        if let Some(switch) = network.topology.view.switch(datapath) {
+            let Network {
+                topology,
+                owners,
+                tables,
+            } = network;
+            topology.view.disconnect(switch);
+            topology.note_away(ctx, datapath);
+            owners.switch_concerns_intents(topology, datapath);
+            let name = ctx.name_of_switch(datapath);
+            ctx.outbox.notify(Event::SwitchLost { datapath, name });
+            tables.stall_moves(datapath);
+            tables.stop_watching(ctx, owners, datapath);
+            self.modes.lose(ctx, datapath);
+            topology.suspect(ctx, datapath);
+            ctx.promises_changed();
         }
         self.abandon(slot);
         for subject in lost {
-            self.network
-                .tables
-                .entries_answered(&mut self.ctx, &mut self.network.owners, subject);
+            let (owners, tables) = (&mut self.network.owners, &mut self.network.tables);
+            tables.entries_answered(&mut self.ctx, owners, subject);
         }
     }
 
@@ -233,54 +234,23 @@ impl Controller {
         header: Header,
         message: &Message<'_>,
     ) {
-        let Self {
-            ctx,
-            network,
-            modes,
-            ..
-        } = self;
+        let Self { ctx, network, .. } = self;
+        let (tables, transaction) = (&mut network.tables, header.transaction);
         match message {
             Message::PacketIn(packet_in) => self.punted(slot, datapath, packet_in),
             Message::PortStatus(status) => self.port_changed(datapath, status),
-            Message::BarrierReply => {
-                if let Some(confirmed) = network
-                    .tables
-                    .confirmations
-                    .confirm(slot, header.transaction)
-                {
-                    network.tables.messages_confirmed(
-                        ctx,
-                        &mut network.owners,
-                        datapath,
-                        confirmed.covers,
-                    );
-                    if let Some(operation) = confirmed.operation {
-                        self.confirmed(operation);
-                    }
-                }
-            }
-            Message::FlowRemoved(removed) => network.tables.entry_gone(ctx, datapath, removed),
+            Message::BarrierReply => self.barrier_answered(slot, datapath, transaction),
+            Message::FlowRemoved(removed) => tables.entry_gone(ctx, datapath, removed),
             Message::BundleControl(said) => {
-                network
-                    .tables
-                    .bundle_controlled(ctx, slot, datapath, header.transaction, said);
+                tables.bundle_controlled(ctx, slot, datapath, transaction, said);
             }
-            Message::Error(error) => self.refused(slot, datapath, header.transaction, error),
-            Message::Mode(said) => modes.mode_said(ctx, network, datapath, said),
+            Message::Error(error) => self.refused(slot, datapath, transaction, error),
+            Message::Mode(said) => self.modes.mode_said(ctx, network, datapath, said),
             Message::RoleReply(said) => self.role_said(slot, datapath, *said),
-            Message::MultipartReply(reply) if modes.mode_reported(ctx, datapath, reply) => {}
+            Message::MultipartReply(reply) if self.modes.mode_reported(ctx, datapath, reply) => {}
             Message::MultipartReply(reply) => {
-                if !network
-                    .tables
-                    .counts_reported(ctx, slot, datapath, header.transaction, reply)
-                {
-                    network.tables.reported(
-                        ctx,
-                        &mut network.owners,
-                        datapath,
-                        header.transaction,
-                        reply,
-                    );
+                if !tables.counts_reported(ctx, slot, datapath, transaction, reply) {
+                    tables.reported(ctx, &mut network.owners, datapath, transaction, reply);
                 }
             }
             Message::Hello(_)
@@ -310,14 +280,24 @@ impl Controller {
         }
     }
 
+    /// Takes in that a switch has done all that it was sent before a barrier.
+    fn barrier_answered(&mut self, slot: Slot, datapath: DatapathId, transaction: TransactionId) {
+        let Network { owners, tables, .. } = &mut self.network;
+        if let Some(confirmed) = tables.confirmations.confirm(slot, transaction) {
+            tables.messages_confirmed(&mut self.ctx, owners, datapath, confirmed.covers);
+            if let Some(operation) = confirmed.operation {
+                self.confirmed(operation);
+            }
+        }
+    }
+
     /// Takes in a switch that has said who it is: its ports are probed, and it
     /// is asked which entries it has. Returns whether its connection stays.
     fn ready(&mut self, slot: Slot, datapath: DatapathId, ports: &[Port]) -> bool {
         if !self.ctx.sessions.claim(datapath, slot) {
             let name = self.ctx.name_of_switch(datapath);
-            self.ctx
-                .outbox
-                .notify(Event::DuplicateSwitch { datapath, name });
+            let event = Event::DuplicateSwitch { datapath, name };
+            self.ctx.outbox.notify(event);
             if let Some(first) = self.ctx.sessions.of_switch(datapath) {
                 Session::ask_for_echo(self.ctx.outbox.to(first));
             }
@@ -326,89 +306,69 @@ impl Controller {
         }
         self.make_place(datapath);
         self.network.topology.strangers.away_since.remove(&datapath);
-        let Some((_, lost)) = self
-            .network
-            .topology
-            .view
-            .connect(self.ctx.now, datapath, ports)
-        else {
+        let view = &mut self.network.topology.view;
+        let Some((_, lost)) = view.connect(self.ctx.now, datapath, ports) else {
             self.close(slot, CloseReason::TooLarge);
             return false;
         };
-        if let (Some(forwarding), Some(session)) = (
-            &mut self.network.owners.forwarding,
-            self.ctx.sessions.get(slot),
-        ) {
+        let Self { ctx, network, .. } = self;
+        let Network {
+            topology,
+            owners,
+            tables,
+        } = network;
+        if let (Some(forwarding), Some(session)) = (&mut owners.forwarding, ctx.sessions.get(slot))
+        {
             forwarding.expect_entries(session.connection);
         }
-        self.network.tables.desired.connect(datapath);
-        self.network.topology.others.remove(&datapath);
-        self.network.topology.doubt_echoes(&self.ctx, datapath);
+        tables.desired.connect(datapath);
+        topology.others.remove(&datapath);
+        topology.doubt_echoes(ctx, datapath);
         let ports_up = ports.iter().filter(|port| port.carrier == Carrier::Up);
         let count = ports.len();
-        self.network
-            .topology
-            .link_trust
-            .switch_up(self.ctx.now, datapath);
-        self.ctx.outbox.notify(Event::SwitchConnected {
+        topology.link_trust.switch_up(ctx.now, datapath);
+        ctx.outbox.notify(Event::SwitchConnected {
             datapath,
-            name: self.ctx.name_of_switch(datapath),
+            name: ctx.name_of_switch(datapath),
             ports: count,
         });
-        self.network
-            .tables
-            .want_services(&mut self.ctx, slot, datapath);
+        tables.want_services(ctx, slot, datapath);
         for port in ports_up {
-            self.network
-                .topology
-                .probe(&mut self.ctx, PortId::new(datapath, port.number));
+            topology.probe(ctx, PortId::new(datapath, port.number));
         }
         for link in lost {
-            self.recovery.link_lost(
-                &mut self.ctx,
-                &mut self.network,
-                link,
-                Detection::PortStatus,
-            );
+            let detection = Detection::PortStatus;
+            self.recovery.link_lost(ctx, network, link, detection);
         }
-        for change in self
-            .network
-            .topology
-            .hosts
-            .attach(&mut self.network.topology.view, datapath)
-        {
+        let Topology { hosts, view, .. } = &mut network.topology;
+        for change in hosts.attach(view, datapath) {
             self.tell_of_host(change);
         }
-        self.network.topology.note_carriers(&self.ctx, datapath);
-        self.ctx.promises_changed();
-        self.recovery
-            .check_expected(&mut self.ctx, &mut self.network);
-        self.network
-            .owners
-            .switch_concerns_intents(&mut self.network.topology, datapath);
-        self.programs
-            .extend_intents(&mut self.ctx, &mut self.network, datapath);
-        self.network
-            .owners
-            .follow_links(&mut self.ctx, &self.network.topology);
-        self.modes
-            .begin_modes(&mut self.ctx, &mut self.network, slot, datapath);
-        if self.ctx.memory == Memory::Complete {
-            self.network.topology.keep_switch(&mut self.ctx, datapath);
-            self.network
-                .tables
-                .ask_for_entries(&mut self.ctx, &self.network.owners, datapath);
-        }
+        self.include(slot, datapath);
         true
     }
 
+    /// Lets all that concerns every switch include one that is new.
+    fn include(&mut self, slot: Slot, datapath: DatapathId) {
+        let Self { ctx, network, .. } = self;
+        network.topology.note_carriers(ctx, datapath);
+        ctx.promises_changed();
+        self.recovery.check_expected(ctx, network);
+        let (topology, owners) = (&mut network.topology, &mut network.owners);
+        owners.switch_concerns_intents(topology, datapath);
+        self.programs.extend_intents(ctx, network, datapath);
+        network.owners.follow_links(ctx, &network.topology);
+        self.modes.begin_modes(ctx, network, slot, datapath);
+        if ctx.memory == Memory::Complete {
+            network.topology.keep_switch(ctx, datapath);
+            network
+                .tables
+                .ask_for_entries(ctx, &network.owners, datapath);
+        }
+    }
+
     fn port_changed(&mut self, datapath: DatapathId, status: &PortStatus) {
-        let Self {
-            ctx,
-            network,
-            recovery,
-            ..
-        } = self;
+        let Self { ctx, network, .. } = self;
         let Some(switch) = network.topology.view.switch(datapath) else {
             return;
         };
@@ -427,7 +387,8 @@ impl Controller {
             Carrier::Up => network.topology.link_trust.port_up(ctx.now, id),
         }
         if let Some(link) = network.topology.view.set_port(ctx.now, switch, port) {
-            recovery.link_lost(ctx, network, link, Detection::PortStatus);
+            self.recovery
+                .link_lost(ctx, network, link, Detection::PortStatus);
         }
         network.topology.note_carrier(ctx, id);
         ctx.promises_changed();
@@ -446,16 +407,13 @@ impl Controller {
         transaction: TransactionId,
         error: &ErrorMessage<'_>,
     ) {
-        let Self {
-            ctx,
-            network,
-            modes,
-            ..
-        } = self;
+        let Self { ctx, network, .. } = self;
         if error.kind == ErrorKind::BadRequest(BadRequest::IsSlave) {
             return self.leave_to_other(slot, datapath);
         }
-        let is_other = modes.mode_refused(ctx, datapath, transaction, error.kind)
+        let is_other = self
+            .modes
+            .mode_refused(ctx, datapath, transaction, error.kind)
             || network
                 .tables
                 .question_refused(ctx, &mut network.owners, datapath, transaction)

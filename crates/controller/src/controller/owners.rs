@@ -17,7 +17,7 @@ use crate::mac_table::Station;
 use crate::modes::Modes;
 use crate::northbound::{
     self, ApplicationId, ApplicationKind, Asker, Event, FlowId, Manifest, Permission, Reply,
-    Request, RequestId, RuleOwner,
+    Request, RuleOwner,
 };
 use crate::packet_in_classes::Budgets;
 use crate::place::{LinkEnds, PortId};
@@ -314,18 +314,12 @@ impl Owners {
     }
 
     /// Shows the network, without its hosts to whom was not granted to see them.
-    pub(super) fn show_view(
-        &self,
-        ctx: &mut Context,
-        topology: &Topology,
-        id: RequestId,
-        by: &Asker,
-    ) {
+    pub(super) fn show_view(&self, topology: &Topology, by: &Asker) -> Reply {
         let mut view = Box::new(topology.view.clone());
         if !self.applications.is_granted(by, Permission::SeeHosts) {
             view.hide_hosts();
         }
-        ctx.outbox.reply(id, Reply::View(view));
+        Reply::View(view)
     }
 
     pub(super) fn topology_summary(&self, topology: &Topology) -> northbound::Topology {

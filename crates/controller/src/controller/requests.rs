@@ -334,11 +334,10 @@ impl Promises {
         &mut self,
         ctx: &mut Context,
         topology: &Topology,
-        id: RequestId,
         requirements: &[Requirement],
         free: &[bool],
         of: &[u8],
-    ) {
+    ) -> Vec<u8> {
         let (places, requests) = self.on_usual_ways(ctx, topology, requirements);
         let free: Vec<bool> = places
             .iter()
@@ -350,7 +349,7 @@ impl Promises {
         for (place, class) in places.into_iter().zip(assigned) {
             classes[place] = class;
         }
-        ctx.outbox.reply(id, Reply::Classes(classes));
+        classes
     }
 
     /// Returns what is asked of the ledger for those requirements with a deadline of which

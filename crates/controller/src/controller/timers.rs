@@ -4,75 +4,54 @@ use crate::config::PROBE_PHASES;
 use crate::confirmation::MAX_UNANSWERED;
 use crate::session::{CloseReason, Session};
 
-use super::Controller;
 use super::reconciliation::ROUND_PHASES;
+use super::{Controller, Network};
 
 impl Controller {
     pub(super) fn keep_time(&mut self) {
-        self.network
-            .tables
-            .settle_some(&mut self.ctx, &mut self.network.owners);
-        self.network
-            .tables
-            .clear_old_ways(&mut self.ctx, &mut self.network.owners);
-        self.network.tables.retry_refused(&mut self.ctx);
-        self.programs.keep_intents(&mut self.ctx, &mut self.network);
-        self.network
-            .tables
-            .look_at_losses(&mut self.ctx, &self.network.owners);
-        self.modes.keep_modes(&mut self.ctx, &mut self.network);
-        if self.ctx.now >= self.ctx.schedule.rounds {
-            let part = self.ctx.timers.audit_interval.as_ns() / ROUND_PHASES;
-            self.ctx.schedule.rounds = self.ctx.now + units::Duration::from_ns(part.max(1));
-            self.ctx.schedule.round = (self.ctx.schedule.round + 1) % ROUND_PHASES;
-            let round = self.ctx.schedule.round;
-            self.network
-                .tables
-                .begin_rounds(&mut self.ctx, &self.network.owners, round);
+        let Self { ctx, network, .. } = self;
+        let Network { owners, tables, .. } = network;
+        tables.settle_some(ctx, owners);
+        tables.clear_old_ways(ctx, owners);
+        tables.retry_refused(ctx);
+        self.programs.keep_intents(ctx, network);
+        network.tables.look_at_losses(ctx, &network.owners);
+        self.modes.keep_modes(ctx, network);
+        if ctx.now >= ctx.schedule.rounds {
+            let part = ctx.timers.audit_interval.as_ns() / ROUND_PHASES;
+            ctx.schedule.rounds = ctx.now + units::Duration::from_ns(part.max(1));
+            ctx.schedule.round = (ctx.schedule.round + 1) % ROUND_PHASES;
+            let round = ctx.schedule.round;
+            network.tables.begin_rounds(ctx, &network.owners, round);
         }
-        if self.ctx.now >= self.ctx.schedule.probes {
-            let part = self.ctx.timers.probe_interval.as_ns() / PROBE_PHASES;
-            self.ctx.schedule.probes = self.ctx.now + units::Duration::from_ns(part.max(1));
-            self.ctx.schedule.phase = (self.ctx.schedule.phase + 1) % PROBE_PHASES;
-            self.network.topology.probe_part(&mut self.ctx);
-            self.recovery.ask_suspects(&mut self.ctx, &mut self.network);
-            self.recovery
-                .lose_silent_links(&mut self.ctx, &mut self.network);
-            self.recovery
-                .check_expected(&mut self.ctx, &mut self.network);
-            self.network.adopt_entries(&mut self.ctx);
+        if ctx.now >= ctx.schedule.probes {
+            let part = ctx.timers.probe_interval.as_ns() / PROBE_PHASES;
+            ctx.schedule.probes = ctx.now + units::Duration::from_ns(part.max(1));
+            ctx.schedule.phase = (ctx.schedule.phase + 1) % PROBE_PHASES;
+            network.topology.probe_part(ctx);
+            self.recovery.ask_suspects(ctx, network);
+            self.recovery.lose_silent_links(ctx, network);
+            self.recovery.check_expected(ctx, network);
+            network.adopt_entries(ctx);
         }
-        if self.ctx.now >= self.ctx.schedule.echoes {
-            self.ctx.schedule.echoes = self.ctx.now + self.ctx.timers.echo_interval;
+        let is_echo_due = ctx.now >= ctx.schedule.echoes;
+        if is_echo_due {
+            ctx.schedule.echoes = ctx.now + ctx.timers.echo_interval;
             self.check_sessions();
-            self.southbound.ask_for_roles(&mut self.ctx);
-            self.host_desk
-                .forget_unplugged(&mut self.ctx, &mut self.network);
-            self.host_desk
-                .forget_strangers(&mut self.ctx, &mut self.network);
-            self.network
-                .tables
-                .give_up_questions(&mut self.ctx, &mut self.network.owners);
         }
-        if self
-            .ctx
-            .schedule
-            .returns
-            .is_some_and(|returns| self.ctx.now >= returns)
-        {
-            self.ctx.schedule.returns = None;
-            self.recovery
-                .reconsider_displaced(&mut self.ctx, &mut self.network);
+        let Self { ctx, network, .. } = self;
+        if is_echo_due {
+            self.southbound.ask_for_roles(ctx);
+            self.host_desk.forget_unplugged(ctx, network);
+            self.host_desk.forget_strangers(ctx, network);
+            network.tables.give_up_questions(ctx, &mut network.owners);
         }
-        if self
-            .ctx
-            .schedule
-            .floods
-            .is_some_and(|floods| self.ctx.now >= floods)
-        {
-            self.network
-                .owners
-                .follow_links_now(&mut self.ctx, &self.network.topology);
+        if ctx.schedule.returns.is_some_and(|at| ctx.now >= at) {
+            ctx.schedule.returns = None;
+            self.recovery.reconsider_displaced(ctx, network);
+        }
+        if ctx.schedule.floods.is_some_and(|at| ctx.now >= at) {
+            network.owners.follow_links_now(ctx, &network.topology);
         }
     }
 

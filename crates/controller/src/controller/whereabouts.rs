@@ -46,13 +46,7 @@ impl Controller {
 
     /// Tells of a host, and has its switch stop asking about it.
     pub(super) fn tell_of_host(&mut self, change: Change) {
-        let Self {
-            ctx,
-            network,
-            modes,
-            promises,
-            ..
-        } = self;
+        let Self { ctx, network, .. } = self;
         match change {
             Change::Found { name, port } => {
                 network.attached(ctx, &name, port);
@@ -66,7 +60,7 @@ impl Controller {
             Change::Moved { name, from, to } => {
                 network.attached(ctx, &name, to);
                 network.topology.keep_host(ctx, &name, to);
-                promises.host_moved(ctx, network, modes, &name);
+                self.promises.host_moved(ctx, network, &self.modes, &name);
                 network
                     .owners
                     .host_concerns_intents(ctx, &network.topology, &name);

@@ -257,7 +257,7 @@ impl ModeDesk {
     }
 
     /// Returns in which mode the network is; nothing if it has none.
-    fn mode_report(&self, ctx: &Context) -> Option<Box<ModeReport>> {
+    pub(in super::super) fn mode_report(&self, ctx: &Context) -> Option<Box<ModeReport>> {
         let modes = self.settings.as_ref()?;
         let (mut mode, origin) = self.agreed();
         if modes.strategy == Strategy::StdSdn {
