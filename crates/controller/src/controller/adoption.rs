@@ -14,7 +14,7 @@ use super::{Context, Network};
 impl Network {
     /// Asks the switches that were not asked yet, once the network has been found; and
     /// goes through what they said when all have.
-    pub(super) fn adopt_entries(&mut self, ctx: &mut Context) {
+    pub fn adopt_entries(&mut self, ctx: &mut Context) {
         if ctx.memory == Memory::Incomplete || ctx.is_settling() {
             return;
         }

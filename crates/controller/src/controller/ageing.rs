@@ -21,7 +21,7 @@ use super::{Context, HostDesk, Network};
 
 impl HostDesk {
     /// Forgets the hosts that were learned at ports which have had no carrier for long.
-    pub(super) fn forget_unplugged(&self, ctx: &mut Context, network: &mut Network) {
+    pub fn forget_unplugged(&self, ctx: &mut Context, network: &mut Network) {
         let (now, timeout) = (ctx.now, ctx.timers.host_timeout);
         let since = network.topology.unplugged.since.iter();
         let due = since.filter(|(_, since)| now.saturating_since(**since) >= timeout);
@@ -40,7 +40,7 @@ impl HostDesk {
     }
 
     /// Forgets the strangers that have been away for long.
-    pub(super) fn forget_strangers(&self, ctx: &mut Context, network: &mut Network) {
+    pub fn forget_strangers(&self, ctx: &mut Context, network: &mut Network) {
         let (now, timeout) = (ctx.now, ctx.timers.host_timeout);
         let away = network.topology.strangers.away_since.iter();
         let due = away.filter(|(_, since)| now.saturating_since(**since) >= timeout);
@@ -57,12 +57,7 @@ impl HostDesk {
     }
 
     /// Forgets a stranger with the hosts that it has told of.
-    pub(super) fn drop_stranger(
-        &self,
-        ctx: &mut Context,
-        network: &mut Network,
-        datapath: DatapathId,
-    ) {
+    pub fn drop_stranger(&self, ctx: &mut Context, network: &mut Network, datapath: DatapathId) {
         let hosts = network.topology.view.hosts().iter();
         let told = hosts.filter(|host| host.attachment.is_some_and(|at| at.datapath == datapath));
         let told: Vec<MacAddress> = told.map(|host| host.mac).collect();

@@ -17,27 +17,27 @@ use crate::session::Sessions;
 
 /// Whether the store has told all that it kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Memory {
+pub enum Memory {
     Incomplete,
     Complete,
 }
 
 #[derive(Debug)]
-pub(super) struct Schedule {
-    pub(super) probes: Instant,
-    pub(super) phase: u64,
-    pub(super) echoes: Instant,
-    pub(super) rounds: Instant,
-    pub(super) round: u64,
+pub struct Schedule {
+    pub probes: Instant,
+    pub phase: u64,
+    pub echoes: Instant,
+    pub rounds: Instant,
+    pub round: u64,
     /// When flows may return to links that are back.
-    pub(super) returns: Option<Instant>,
+    pub returns: Option<Instant>,
     /// When floods are to follow the links.
-    pub(super) floods: Option<Instant>,
-    pub(super) floods_followed: Option<Instant>,
+    pub floods: Option<Instant>,
+    pub floods_followed: Option<Instant>,
 }
 
 impl Schedule {
-    pub(super) fn new(now: Instant, timers: &Timers) -> Self {
+    pub fn new(now: Instant, timers: &Timers) -> Self {
         Self {
             probes: now + timers.probe_interval,
             phase: 0,
@@ -51,11 +51,11 @@ impl Schedule {
     }
 
     /// Returns whose turn it is to send probes.
-    pub(super) const fn phase(&self) -> u64 {
+    pub const fn phase(&self) -> u64 {
         self.phase
     }
 
-    pub(super) fn deadline(&self) -> Instant {
+    pub fn deadline(&self) -> Instant {
         let next = self.probes.min(self.echoes).min(self.rounds);
         let others = [self.returns, self.floods].into_iter().flatten();
         others.fold(next, Instant::min)
@@ -64,30 +64,30 @@ impl Schedule {
 
 /// What all parts of the controller work with.
 #[derive(Debug)]
-pub(super) struct Context {
-    pub(super) now: Instant,
-    pub(super) seed: u64,
-    pub(super) metric: Metric,
-    pub(super) timers: Timers,
-    pub(super) schedule: Schedule,
-    pub(super) sessions: Sessions,
-    pub(super) outbox: Outbox,
-    pub(super) counters: Counters,
+pub struct Context {
+    pub now: Instant,
+    pub seed: u64,
+    pub metric: Metric,
+    pub timers: Timers,
+    pub schedule: Schedule,
+    pub sessions: Sessions,
+    pub outbox: Outbox,
+    pub counters: Counters,
     /// What is known of all switches before they are.
-    pub(super) parameters: Arc<Parameters>,
+    pub parameters: Arc<Parameters>,
     /// Whether something has changed on which promises may rest, since they were looked
     /// at last.
-    pub(super) are_promises_stale: bool,
+    pub are_promises_stale: bool,
     /// The same for what switches are given for modes.
-    pub(super) are_modes_stale: bool,
+    pub are_modes_stale: bool,
     /// Whether what was kept is known.
-    pub(super) memory: Memory,
+    pub memory: Memory,
     /// When the network has been found after the start.
-    pub(super) settled_at: Instant,
+    pub settled_at: Instant,
 }
 
 impl Context {
-    pub(super) fn new(now: Instant, config: &Config) -> Self {
+    pub fn new(now: Instant, config: &Config) -> Self {
         Self {
             now,
             seed: config.seed,
@@ -106,35 +106,35 @@ impl Context {
     }
 
     /// Notes that something has changed that promises may rest on.
-    pub(super) const fn promises_changed(&mut self) {
+    pub const fn promises_changed(&mut self) {
         self.are_promises_stale = true;
     }
 
     /// Notes that something has changed that concerns what switches are given for modes.
-    pub(super) const fn modes_changed(&mut self) {
+    pub const fn modes_changed(&mut self) {
         self.are_modes_stale = true;
     }
 
     /// Returns whether a switch is not heard: its session is gone, or silent.
-    pub(super) fn is_suspect(&self, datapath: DatapathId) -> bool {
+    pub fn is_suspect(&self, datapath: DatapathId) -> bool {
         let heard = self.heard_at(datapath);
         heard.is_none_or(|at| self.now.saturating_since(at) >= self.timers.silence_allowed())
     }
 
     /// Returns when something last arrived from a switch, if its session stands.
-    pub(super) fn heard_at(&self, datapath: DatapathId) -> Option<Instant> {
+    pub fn heard_at(&self, datapath: DatapathId) -> Option<Instant> {
         let session = self.sessions.get(self.sessions.of_switch(datapath)?)?;
         Some(session.heard_at)
     }
 
     /// Returns whether a link has an end that is not heard, so that probes over it say
     /// nothing.
-    pub(super) fn is_unheard(&self, link: LinkEnds) -> bool {
+    pub fn is_unheard(&self, link: LinkEnds) -> bool {
         let mut ends = link.both().into_iter();
         ends.any(|end| self.is_suspect(end.datapath))
     }
 
-    pub(super) fn route(&self, tree: &Tree) -> Route {
+    pub fn route(&self, tree: &Tree) -> Route {
         let switches = tree.branches.iter();
         Route {
             switches: switches
@@ -146,13 +146,13 @@ impl Context {
 
     /// Returns whether the network is still being found after a start: what is not
     /// wanted yet may be wanted soon.
-    pub(super) fn is_settling(&self) -> bool {
+    pub fn is_settling(&self) -> bool {
         self.now < self.settled_at
     }
 
     /// Returns whether a request can be answered before all that was kept is
     /// known.
-    pub(super) fn is_answerable(&self, request: &Request) -> bool {
+    pub fn is_answerable(&self, request: &Request) -> bool {
         match request {
             Request::View
             | Request::Topology
@@ -188,13 +188,13 @@ impl Context {
         }
     }
 
-    pub(super) fn is_reachable(&self, tree: Option<&Tree>) -> bool {
+    pub fn is_reachable(&self, tree: Option<&Tree>) -> bool {
         let mut switches = tree.into_iter().flat_map(|tree| &tree.branches);
         switches.all(|branch| self.sessions.of_switch(branch.datapath).is_some())
     }
 
     /// Returns what it costs a flow of `class` to leave by a port.
-    pub(super) fn cost(&self, class: u8) -> impl Fn(PortId) -> u64 + '_ {
+    pub fn cost(&self, class: u8) -> impl Fn(PortId) -> u64 + '_ {
         move |port| match self.metric {
             crate::config::Metric::Links => 1,
             crate::config::Metric::Delay => self.parameters.hop_delay(port, class).as_ps(),

@@ -17,16 +17,16 @@ use super::{Context, Promises, Topology};
 const MOST_URGENT: u8 = 7;
 
 /// Where a flow enters the network, and the ways that it may take.
-pub(super) struct Course {
-    pub(super) source: PortId,
-    pub(super) source_mac: MacAddress,
-    pub(super) destinations: Vec<PortId>,
-    pub(super) ways: Arc<Ways>,
+pub struct Course {
+    pub source: PortId,
+    pub source_mac: MacAddress,
+    pub destinations: Vec<PortId>,
+    pub ways: Arc<Ways>,
 }
 
 impl Promises {
     /// Finds where a flow enters the network and which ways it may take.
-    pub(super) fn ways(
+    pub fn ways(
         &mut self,
         ctx: &Context,
         topology: &Topology,
@@ -48,7 +48,7 @@ impl Promises {
     }
 
     /// Reserves what a flow requires on its ways.
-    pub(super) fn reserve(
+    pub fn reserve(
         &mut self,
         requirement: &Requirement,
         course: &Course,
@@ -59,7 +59,7 @@ impl Promises {
 
     /// Reserves what a flow to one destination requires on a way that has room for
     /// it, where the usual one has not. The ways are then those.
-    pub(super) fn reserve_elsewhere(
+    pub fn reserve_elsewhere(
         &mut self,
         ctx: &Context,
         topology: &Topology,
@@ -90,7 +90,7 @@ impl Promises {
 
     /// Reserves what a flow requires in the least urgent class in which it can be promised,
     /// if it may have another. It has that one then, and the ways are those.
-    pub(super) fn reserve_in_another_class(
+    pub fn reserve_in_another_class(
         &mut self,
         ctx: &Context,
         topology: &Topology,
@@ -116,7 +116,7 @@ impl Promises {
     }
 
     /// Reserves what a flow requires on this tree and what replaces it.
-    pub(super) fn reserve_on(
+    pub fn reserve_on(
         &mut self,
         ctx: &Context,
         topology: &Topology,

@@ -14,7 +14,7 @@ use super::{Context, Owners, Tables};
 impl Tables {
     /// Answers with the entries of a switch. `reported` is what it says that it
     /// has, if it says so.
-    pub(super) fn show_rules(
+    pub fn show_rules(
         &mut self,
         ctx: &mut Context,
         owners: &Owners,

@@ -26,19 +26,19 @@ use super::{Context, Owners};
 
 /// What is reserved for flows that are gone.
 #[derive(Debug, Default)]
-pub(super) struct Leaving {
+pub struct Leaving {
     /// Those that are given back together, and when the last of them was withdrawn.
-    pub(super) closing: Batch,
+    pub closing: Batch,
     /// Those that were withdrawn since.
-    pub(super) next: Batch,
+    pub next: Batch,
     /// When the first may be given back.
-    pub(super) due: Option<Instant>,
+    pub due: Option<Instant>,
     /// Under which numbers the store keeps flows that are about to be withdrawn.
-    pub(super) numbers: BTreeMap<FlowId, u32>,
+    pub numbers: BTreeMap<FlowId, u32>,
     /// The number after the last that the store was given.
-    pub(super) next_number: u32,
+    pub next_number: u32,
     /// Flows whose hosts have moved, and for which there was no room.
-    pub(super) waiting: Vec<FlowId>,
+    pub waiting: Vec<FlowId>,
     /// What flows had before on ways that they still take, and under which number the store
     /// keeps it.
     moving: BTreeMap<FlowId, (ReservationId, Option<u32>)>,
@@ -57,20 +57,20 @@ struct Room {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Batch {
-    pub(super) reservations: Vec<ReservationId>,
+pub struct Batch {
+    pub reservations: Vec<ReservationId>,
     /// Under which numbers the store keeps them.
-    pub(super) numbers: Vec<u32>,
-    pub(super) since: Option<Instant>,
+    pub numbers: Vec<u32>,
+    pub since: Option<Instant>,
 }
 
 impl Leaving {
     /// Returns when there is something to do.
-    pub(super) const fn deadline(&self) -> Option<Instant> {
+    pub const fn deadline(&self) -> Option<Instant> {
         self.due
     }
 
-    pub(super) fn wait(&mut self, reservation: ReservationId, number: Option<u32>, now: Instant) {
+    pub fn wait(&mut self, reservation: ReservationId, number: Option<u32>, now: Instant) {
         let batch = match self.due {
             Some(_) => &mut self.next,
             None => &mut self.closing,
@@ -84,7 +84,7 @@ impl Leaving {
 
 impl Owners {
     /// Keeps what a flow has on the way that it leaves, until it takes the new one.
-    pub(super) fn is_moving(&mut self, flow: &Flow) {
+    pub fn is_moving(&mut self, flow: &Flow) {
         let number = self.leaving.numbers.remove(&flow.id);
         if let Some(reservation) = flow.reservation {
             let left = self.leaving.moving.insert(flow.id, (reservation, number));
@@ -93,19 +93,19 @@ impl Owners {
     }
 
     /// Returns whether a flow is about to leave a way on which something is reserved.
-    pub(super) fn is_leaving_a_way(&self, flow: FlowId) -> bool {
+    pub fn is_leaving_a_way(&self, flow: FlowId) -> bool {
         self.leaving.moving.contains_key(&flow) || self.leaving.numbers.contains_key(&flow)
     }
 
     /// Has what a flow had on the way that it takes no longer be given back in time.
-    pub(super) fn has_moved(&mut self, ctx: &Context, flow: FlowId) {
+    pub fn has_moved(&mut self, ctx: &Context, flow: FlowId) {
         if let Some((reservation, number)) = self.leaving.moving.remove(&flow) {
             self.leaving.wait(reservation, number, ctx.now);
         }
     }
 
     /// Answers a request for room when this is given back.
-    pub(super) fn wait_for(&mut self, request: RequestId, flow: &Flow) {
+    pub fn wait_for(&mut self, request: RequestId, flow: &Flow) {
         if let Some(reservation) = flow.reservation {
             self.leaving.rooms.push(Room {
                 request,
@@ -117,7 +117,7 @@ impl Owners {
     }
 
     /// Answers who waits for a flow to go another way that does not.
-    pub(super) fn moves_nowhere(&mut self, ctx: &mut Context, flow: FlowId) {
+    pub fn moves_nowhere(&mut self, ctx: &mut Context, flow: FlowId) {
         let rooms = std::mem::take(&mut self.leaving.rooms);
         let is_in_vain = |room: &Room| room.flow == flow;
         let (in_vain, others): (Vec<Room>, Vec<Room>) = rooms.into_iter().partition(is_in_vain);
@@ -128,7 +128,7 @@ impl Owners {
     }
 
     /// Answers who waits for what has been given back.
-    pub(super) fn answer_rooms(&mut self, ctx: &mut Context, given_back: &[ReservationId]) {
+    pub fn answer_rooms(&mut self, ctx: &mut Context, given_back: &[ReservationId]) {
         let rooms = std::mem::take(&mut self.leaving.rooms);
         let is_there = |room: &Room| given_back.contains(&room.reservation);
         let (made, others): (Vec<Room>, Vec<Room>) = rooms.into_iter().partition(is_there);
@@ -139,7 +139,7 @@ impl Owners {
         }
     }
 
-    pub(super) fn forget_leaving(&self, ctx: &mut Context, number: u32) {
+    pub fn forget_leaving(&self, ctx: &mut Context, number: u32) {
         ctx.outbox.store(StoreWrite {
             key: Key::Leaving(number),
             value: None,
@@ -147,19 +147,19 @@ impl Owners {
     }
 
     /// Has a flow whose host has moved be decided on again when something is given back.
-    pub(super) fn wait_for_room(&mut self, id: FlowId) {
+    pub fn wait_for_room(&mut self, id: FlowId) {
         if self.leaving.due.is_some() {
             self.leaving.waiting.push(id);
         }
     }
 
     /// Has a flow wait for nothing any more.
-    pub(super) fn wait_no_more(&mut self, id: FlowId) {
+    pub fn wait_no_more(&mut self, id: FlowId) {
         self.leaving.waiting.retain(|waiting| *waiting != id);
     }
 
     /// Takes note that a flow stays after all.
-    pub(super) fn stays(&mut self, ctx: &mut Context, id: FlowId) {
+    pub fn stays(&mut self, ctx: &mut Context, id: FlowId) {
         if let Some(number) = self.leaving.numbers.remove(&id) {
             self.forget_leaving(ctx, number);
         }

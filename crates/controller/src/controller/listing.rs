@@ -12,7 +12,7 @@ use super::{Context, Network, Owners, Promises};
 
 impl Promises {
     /// Lists the flows with numbers above `after`, at most so many.
-    pub(super) fn list_flows(
+    pub fn list_flows(
         &self,
         ctx: &Context,
         network: &Network,
@@ -29,7 +29,7 @@ impl Promises {
         )
     }
 
-    pub(super) fn show_flow(&self, ctx: &Context, network: &Network, name: String) -> Reply {
+    pub fn show_flow(&self, ctx: &Context, network: &Network, name: String) -> Reply {
         let flows = &network.owners.flows;
         let known = flows.by_name(&name).and_then(|id| flows.get(id));
         match known.filter(|flow| flow.is_admitted()) {
@@ -38,7 +38,7 @@ impl Promises {
         }
     }
 
-    pub(super) fn summary(&self, ctx: &Context, network: &Network, flow: &Flow) -> FlowSummary {
+    pub fn summary(&self, ctx: &Context, network: &Network, flow: &Flow) -> FlowSummary {
         FlowSummary {
             requirement: flow.admission.requirement.clone(),
             accepted: self.accepted(ctx, flow),
@@ -50,7 +50,7 @@ impl Promises {
         }
     }
 
-    pub(super) fn promises(&self, owners: &Owners) -> northbound::Promises {
+    pub fn promises(&self, owners: &Owners) -> northbound::Promises {
         let admitted = owners.flows.iter().filter(|flow| flow.is_admitted());
         let flows = admitted.filter_map(|flow| {
             let (reservation, guarantee) = (flow.reservation?, flow.admission.guarantee?);
@@ -76,7 +76,7 @@ impl Promises {
         }
     }
 
-    pub(super) fn accepted(&self, ctx: &Context, flow: &Flow) -> Accepted {
+    pub fn accepted(&self, ctx: &Context, flow: &Flow) -> Accepted {
         let admission = &flow.admission;
         let ways = &admission.ways;
         let (route, alternatives) = ways.routes.get_or_init(|| {

@@ -23,7 +23,7 @@ use super::{Context, Network, Owners, Programs};
 
 /// What waits for the store.
 #[derive(Debug, Default)]
-pub(super) struct Loading {
+pub struct Loading {
     loads: BTreeMap<ApplicationId, (RequestId, Manifest)>,
     unloads: BTreeMap<ApplicationId, Vec<RequestId>>,
     /// The names of applications of the configuration that the store knows to be
@@ -34,7 +34,7 @@ pub(super) struct Loading {
 }
 
 impl Loading {
-    pub(super) fn load(
+    pub fn load(
         &mut self,
         ctx: &mut Context,
         owners: &mut Owners,
@@ -59,13 +59,7 @@ impl Loading {
         self.loads.insert(application, (id, manifest));
     }
 
-    pub(super) fn unload(
-        &mut self,
-        ctx: &mut Context,
-        owners: &Owners,
-        id: RequestId,
-        name: String,
-    ) {
+    pub fn unload(&mut self, ctx: &mut Context, owners: &Owners, id: RequestId, name: String) {
         let Some(application) = owners.applications.by_name(&name) else {
             ctx.outbox.reply(id, Reply::UnknownApplication(name));
             return;
@@ -99,12 +93,7 @@ impl Loading {
 
     /// Unloads those applications of the configuration that the store has kept to be
     /// unloaded.
-    pub(super) fn unloading_kept(
-        &mut self,
-        ctx: &mut Context,
-        network: &mut Network,
-        record: &[u8],
-    ) {
+    pub fn unloading_kept(&mut self, ctx: &mut Context, network: &mut Network, record: &[u8]) {
         let names = names_from_bytes(record).unwrap_or_default();
         for name in &names {
             let application = network.owners.applications.by_name(name);
@@ -118,20 +107,14 @@ impl Loading {
         }
     }
 
-    pub(super) fn unloading_rejected(&mut self, ctx: &mut Context) {
+    pub fn unloading_rejected(&mut self, ctx: &mut Context) {
         if let Some((id, _)) = self.leaving.pop_front() {
             ctx.outbox.reply(id, Reply::NotStored);
         }
     }
 
     /// Lets an application begin anew.
-    pub(super) fn reload(
-        &self,
-        ctx: &mut Context,
-        network: &mut Network,
-        id: RequestId,
-        name: String,
-    ) {
+    pub fn reload(&self, ctx: &mut Context, network: &mut Network, id: RequestId, name: String) {
         let application = network.owners.applications.by_name(&name);
         let known = application.and_then(|application| {
             let loaded = network.owners.applications.get(application)?;
@@ -157,7 +140,7 @@ impl Loading {
         ctx.outbox.reply(id, Reply::Reloaded);
     }
 
-    pub(super) fn application_summaries(
+    pub fn application_summaries(
         &self,
         network: &Network,
         programs: &Programs,
@@ -184,7 +167,7 @@ impl Loading {
     }
 
     /// Loads what the store has kept, whoever asked for it.
-    pub(super) fn application_kept(
+    pub fn application_kept(
         &mut self,
         ctx: &mut Context,
         network: &mut Network,
@@ -225,7 +208,7 @@ impl Loading {
     }
 
     /// Unloads what the store has forgotten.
-    pub(super) fn application_struck(
+    pub fn application_struck(
         &mut self,
         ctx: &mut Context,
         network: &mut Network,
@@ -238,7 +221,7 @@ impl Loading {
         }
     }
 
-    pub(super) fn application_rejected(&mut self, ctx: &mut Context, application: ApplicationId) {
+    pub fn application_rejected(&mut self, ctx: &mut Context, application: ApplicationId) {
         let load = self.loads.remove(&application);
         let unloads = self.unloads.remove(&application);
         let waiting = load.map(|(id, _)| id).into_iter();
@@ -265,7 +248,7 @@ impl Loading {
     }
 
     /// Lets the application decide about frames that no flow claims which is to.
-    pub(super) fn follow_applications(&self, ctx: &mut Context, network: &mut Network) {
+    pub fn follow_applications(&self, ctx: &mut Context, network: &mut Network) {
         match (
             network.owners.applications.decider(),
             &network.owners.forwarding,

@@ -17,7 +17,7 @@ use super::{Context, ModeDesk, Network, Owners, Promises};
 
 impl Promises {
     /// Decides anew upon the flows of a host that has moved.
-    pub(super) fn host_moved(
+    pub fn host_moved(
         &mut self,
         ctx: &mut Context,
         network: &mut Network,
@@ -55,7 +55,7 @@ impl Promises {
         ctx.promises_changed();
     }
 
-    pub(super) fn decide_anew(
+    pub fn decide_anew(
         &mut self,
         ctx: &mut Context,
         network: &mut Network,
@@ -82,7 +82,7 @@ impl Promises {
     }
 
     /// Puts a new admission in the place of the one that a flow has.
-    pub(super) fn replace(
+    pub fn replace(
         &mut self,
         ctx: &mut Context,
         network: &mut Network,
@@ -112,7 +112,7 @@ impl Promises {
 
     /// Gives back what is held for a flow until the store has kept its new
     /// admission.
-    pub(super) fn let_go(&mut self, id: FlowId) {
+    pub fn let_go(&mut self, id: FlowId) {
         if let Some(reservation) = self.desk.held(id) {
             self.reservations.release(reservation);
         }

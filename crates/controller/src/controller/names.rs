@@ -8,7 +8,7 @@ use crate::place::{self, LinkEnds, PortId};
 use super::Context;
 
 impl Context {
-    pub(super) fn name_of_switch(&self, datapath: DatapathId) -> String {
+    pub fn name_of_switch(&self, datapath: DatapathId) -> String {
         match self.parameters.of(datapath).name.as_str() {
             "" => format!("{:x}", datapath.0),
             name => name.to_owned(),
@@ -16,12 +16,12 @@ impl Context {
     }
 
     /// Returns a port with the name of its switch.
-    pub(super) fn named(&self, port: PortId) -> place::Place {
+    pub fn named(&self, port: PortId) -> place::Place {
         place::Place::new(port, self.name_of_switch(port.datapath))
     }
 
     /// Says what became of entries.
-    pub(super) fn in_words(&self, outcome: Outcome) -> String {
+    pub fn in_words(&self, outcome: Outcome) -> String {
         match outcome {
             Outcome::Confirmed => "confirmed".to_owned(),
             Outcome::Refused { datapath, error } => {
@@ -42,7 +42,7 @@ impl Context {
     }
 
     /// Names a link as people do: by what it joins.
-    pub(super) fn name_of_link(&self, link: LinkEnds) -> String {
+    pub fn name_of_link(&self, link: LinkEnds) -> String {
         let [one, other] = link.both().map(|end| self.name_of_switch(end.datapath));
         format!("link {one}-{other}")
     }

@@ -16,10 +16,10 @@ use super::{Context, Network};
 
 /// What waits for the store, and what it has kept.
 #[derive(Debug, Default)]
-pub(super) struct HostDesk {
-    pub(super) named: BTreeMap<MacAddress, (RequestId, String)>,
+pub struct HostDesk {
+    pub named: BTreeMap<MacAddress, (RequestId, String)>,
     removed: BTreeMap<MacAddress, Vec<RequestId>>,
-    pub(super) kept: BTreeSet<MacAddress>,
+    pub kept: BTreeSet<MacAddress>,
 }
 
 impl HostDesk {
@@ -34,7 +34,7 @@ impl HostDesk {
 
 impl HostDesk {
     /// Takes what somebody says of a host.
-    pub(super) fn set_host(
+    pub fn set_host(
         &mut self,
         ctx: &mut Context,
         network: &Network,
@@ -72,7 +72,7 @@ impl HostDesk {
     }
 
     /// Forgets a host at which no flow begins or ends.
-    pub(super) fn remove_host(
+    pub fn remove_host(
         &mut self,
         ctx: &mut Context,
         network: &mut Network,
@@ -101,12 +101,7 @@ impl HostDesk {
     }
 
     /// Removes a host that the store has forgotten.
-    pub(super) fn host_struck(
-        &mut self,
-        ctx: &mut Context,
-        network: &mut Network,
-        mac: MacAddress,
-    ) {
+    pub fn host_struck(&mut self, ctx: &mut Context, network: &mut Network, mac: MacAddress) {
         self.kept.remove(&mac);
         self.drop_host(ctx, network, mac);
         let waiting = self.removed.remove(&mac);
@@ -115,7 +110,7 @@ impl HostDesk {
         }
     }
 
-    pub(super) fn host_rejected(&mut self, ctx: &mut Context, mac: MacAddress) {
+    pub fn host_rejected(&mut self, ctx: &mut Context, mac: MacAddress) {
         let named = self.named.remove(&mac).map(|(id, _)| id);
         let removed = self.removed.remove(&mac);
         for id in named.into_iter().chain(removed.into_iter().flatten()) {
@@ -124,7 +119,7 @@ impl HostDesk {
     }
 
     /// Removes a host from the view, with its rules.
-    pub(super) fn drop_host(&self, ctx: &mut Context, network: &mut Network, mac: MacAddress) {
+    pub fn drop_host(&self, ctx: &mut Context, network: &mut Network, mac: MacAddress) {
         let Some(name) = network
             .topology
             .view

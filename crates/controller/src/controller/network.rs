@@ -28,21 +28,16 @@ const GUARDED_AT_ONCE: usize = 64;
 
 /// What is known of the network, and what it should do.
 #[derive(Debug)]
-pub(super) struct Network {
-    pub(super) topology: Topology,
-    pub(super) owners: Owners,
-    pub(super) tables: Tables,
+pub struct Network {
+    pub topology: Topology,
+    pub owners: Owners,
+    pub tables: Tables,
 }
 
 impl Network {
     /// Makes these the rules of a subject, in place of those it had: make before
     /// break, smallest difference.
-    pub(super) fn set_rules(
-        &mut self,
-        ctx: &mut Context,
-        subject: EntryOwner,
-        rules: Vec<PlacedRule>,
-    ) {
+    pub fn set_rules(&mut self, ctx: &mut Context, subject: EntryOwner, rules: Vec<PlacedRule>) {
         let forms = rules.iter().map(|rule| (rule.datapath, rule.form()));
         let wanted: Content = forms
             .map(|(datapath, form)| ((datapath, form.place()), form))
@@ -60,12 +55,12 @@ impl Network {
     }
 
     /// Takes all rules of a subject away.
-    pub(super) fn clear_rules(&mut self, ctx: &mut Context, subject: EntryOwner) {
+    pub fn clear_rules(&mut self, ctx: &mut Context, subject: EntryOwner) {
         self.set_rules(ctx, subject, Vec::new());
     }
 
     /// Makes the guards of some of the flows what they should be whose way is another one.
-    pub(super) fn guard_some(&mut self, ctx: &mut Context) {
+    pub fn guard_some(&mut self, ctx: &mut Context) {
         for _ in 0..GUARDED_AT_ONCE {
             let Some(id) = self.owners.flows.take_altered() else {
                 return;
@@ -86,7 +81,7 @@ impl Network {
     }
 
     /// Lists the entries of a switch; asks it what it has if it is connected.
-    pub(super) fn list_rules(&mut self, ctx: &mut Context, id: RequestId, datapath: DatapathId) {
+    pub fn list_rules(&mut self, ctx: &mut Context, id: RequestId, datapath: DatapathId) {
         if self.topology.view.switch(datapath).is_none() {
             ctx.outbox.reply(id, Reply::UnknownSwitch(datapath));
         } else if self.tables.reconciliation.switches.contains_key(&datapath) {
@@ -99,7 +94,7 @@ impl Network {
     }
 
     /// Plans how a flow comes to another way.
-    pub(super) fn plan_way(&self, id: FlowId, way: Way) -> Option<Part> {
+    pub fn plan_way(&self, id: FlowId, way: Way) -> Option<Part> {
         let flow = self.owners.flows.get(id)?;
         let present = self.tables.desired.content(EntryOwner::Flow(id));
         let source = flow.admission.source;
@@ -112,7 +107,7 @@ impl Network {
     }
 
     /// Gives a flow that is in force now its entries.
-    pub(super) fn install(&mut self, ctx: &mut Context, id: FlowId) {
+    pub fn install(&mut self, ctx: &mut Context, id: FlowId) {
         let Some(flow) = self.owners.flows.get(id) else {
             return;
         };
@@ -129,7 +124,7 @@ impl Network {
     }
 
     /// Forgets a switch that will not come back.
-    pub(super) fn forget_switch(&mut self, ctx: &mut Context, id: RequestId, datapath: DatapathId) {
+    pub fn forget_switch(&mut self, ctx: &mut Context, id: RequestId, datapath: DatapathId) {
         let reply = match self.topology.view.switch(datapath) {
             None => Reply::UnknownSwitch(datapath),
             Some(switch) => match self.topology.view.switches()[switch.index()].control {
@@ -145,7 +140,7 @@ impl Network {
     }
 
     /// Forgets a switch that is away.
-    pub(super) fn drop_switch(&mut self, ctx: &mut Context, datapath: DatapathId) {
+    pub fn drop_switch(&mut self, ctx: &mut Context, datapath: DatapathId) {
         if let Some(switch) = self.topology.view.switch(datapath) {
             self.topology.view.forget(switch);
             self.topology.view.release(switch);
@@ -157,7 +152,7 @@ impl Network {
     }
 
     /// Replaces the entries that a flow had by those of its new admission.
-    pub(super) fn exchange_entries(&mut self, ctx: &mut Context, id: FlowId) {
+    pub fn exchange_entries(&mut self, ctx: &mut Context, id: FlowId) {
         let Some(flow) = self.owners.flows.get(id) else {
             return;
         };
@@ -173,12 +168,7 @@ impl Network {
     }
 
     /// Compares one switch, or all, with what it should have.
-    pub(super) fn reconcile(
-        &mut self,
-        ctx: &mut Context,
-        id: RequestId,
-        datapath: Option<DatapathId>,
-    ) {
+    pub fn reconcile(&mut self, ctx: &mut Context, id: RequestId, datapath: Option<DatapathId>) {
         if let Some(datapath) = datapath
             && self.topology.view.switch(datapath).is_none()
         {
@@ -191,7 +181,7 @@ impl Network {
 
     /// Replaces the entries of a subject at once, for where frames are lost
     /// anyway or none flow.
-    pub(super) fn set_content_at_once(
+    pub fn set_content_at_once(
         &mut self,
         ctx: &mut Context,
         subject: EntryOwner,
@@ -237,7 +227,7 @@ impl Network {
     }
 
     /// Has the switch of a host stop asking about it.
-    pub(super) fn attached(&mut self, ctx: &mut Context, name: &str, port: PortId) {
+    pub fn attached(&mut self, ctx: &mut Context, name: &str, port: PortId) {
         let Some(mac) = self.topology.view.host(name).map(|host| host.mac) else {
             return;
         };

@@ -38,15 +38,15 @@ const FLOODS_REST_A_SWITCH: Duration = Duration::from_us(100);
 
 /// Who has entries at switches.
 #[derive(Debug)]
-pub(super) struct Owners {
-    pub(super) flows: Flows,
-    pub(super) leaving: Leaving,
-    pub(super) intents: Intents,
-    pub(super) applications: Applications,
+pub struct Owners {
+    pub flows: Flows,
+    pub leaving: Leaving,
+    pub intents: Intents,
+    pub applications: Applications,
     /// The application that forwards what no flow claims, if one is to.
-    pub(super) forwarding: Option<Forwarding>,
+    pub forwarding: Option<Forwarding>,
     /// Whether every two known hosts are to be connected.
-    pub(super) is_proactive: bool,
+    pub is_proactive: bool,
 }
 
 impl Owners {
@@ -55,7 +55,7 @@ impl Owners {
     /// # Panics
     ///
     /// If they cannot be loaded together.
-    pub(super) fn new(configured: Vec<Manifest>) -> Self {
+    pub fn new(configured: Vec<Manifest>) -> Self {
         let applications = Applications::configured(configured)
             .unwrap_or_else(|error| panic!("the configuration cannot be: {error}"));
         Self {
@@ -69,7 +69,7 @@ impl Owners {
     }
 
     /// Returns what is taken of the frames that switches hand over.
-    pub(super) const fn budgets(&self) -> &'static Budgets {
+    pub const fn budgets(&self) -> &'static Budgets {
         match self.forwarding {
             Some(_) => &Budgets::FORWARDING,
             None => &Budgets::LEARNING,
@@ -77,7 +77,7 @@ impl Owners {
     }
 
     /// Takes in that a switch has said all that it has of reactive forwarding.
-    pub(super) fn entries_adopted(&mut self, ctx: &Context, datapath: DatapathId) {
+    pub fn entries_adopted(&mut self, ctx: &Context, datapath: DatapathId) {
         let slot = ctx.sessions.of_switch(datapath);
         let session = slot.and_then(|slot| ctx.sessions.get(slot));
         if let (Some(session), Some(forwarding)) = (session, &mut self.forwarding) {
@@ -86,12 +86,7 @@ impl Owners {
     }
 
     /// Returns whether nobody knows more of a switch than what it says itself.
-    pub(super) fn is_stranger(
-        &self,
-        topology: &Topology,
-        datapath: DatapathId,
-        control: Control,
-    ) -> bool {
+    pub fn is_stranger(&self, topology: &Topology, datapath: DatapathId, control: Control) -> bool {
         let switch = topology.view.switch(datapath);
         !topology.strangers.configured.contains(&datapath)
             && switch.is_some_and(|switch| {
@@ -106,7 +101,7 @@ impl Owners {
             })
     }
 
-    pub(super) fn is_to_be_forgotten(&self, host: &Host) -> bool {
+    pub fn is_to_be_forgotten(&self, host: &Host) -> bool {
         let is_learned = match host.origin {
             HostOrigin::Learned => true,
             HostOrigin::Configured | HostOrigin::Named => false,
@@ -117,12 +112,7 @@ impl Owners {
     }
 
     /// Tells the owner of rules what became of them.
-    pub(super) fn rules_settled(
-        &mut self,
-        ctx: &mut Context,
-        subject: EntryOwner,
-        outcome: Outcome,
-    ) {
+    pub fn rules_settled(&mut self, ctx: &mut Context, subject: EntryOwner, outcome: Outcome) {
         ctx.modes_changed();
         match subject {
             EntryOwner::Service
@@ -167,7 +157,7 @@ impl Owners {
     /// just happened it is done after a while, with all that changes until then: one
     /// that comes up has thousands of changes, and each concerns all of it. Returns
     /// whether it is done.
-    pub(super) fn follow_links(&mut self, ctx: &mut Context, topology: &Topology) -> bool {
+    pub fn follow_links(&mut self, ctx: &mut Context, topology: &Topology) -> bool {
         self.try_waiting_intents(ctx);
         let switches = topology.view.switches().len();
         let last = ctx.schedule.floods_followed;
@@ -187,7 +177,7 @@ impl Owners {
 
     /// Lets floods follow a link that was found, or keep off it until they follow
     /// all: meanwhile frames may go too few ways, but never in a circle.
-    pub(super) fn follow_link(&mut self, ctx: &mut Context, topology: &Topology, link: LinkEnds) {
+    pub fn follow_link(&mut self, ctx: &mut Context, topology: &Topology, link: LinkEnds) {
         if !self.follow_links(ctx, topology)
             && let Some(forwarding) = &mut self.forwarding
         {
@@ -196,7 +186,7 @@ impl Owners {
     }
 
     /// Lets floods follow the links that are up now.
-    pub(super) fn follow_links_now(&mut self, ctx: &mut Context, topology: &Topology) {
+    pub fn follow_links_now(&mut self, ctx: &mut Context, topology: &Topology) {
         ctx.schedule.floods = None;
         let Some(forwarding) = &mut self.forwarding else {
             return;
@@ -214,12 +204,7 @@ impl Owners {
     }
 
     /// Has switches forget a station that has appeared at a port of another one.
-    pub(super) fn forget_elsewhere(
-        &mut self,
-        ctx: &mut Context,
-        station: Station,
-        now_at: DatapathId,
-    ) {
+    pub fn forget_elsewhere(&mut self, ctx: &mut Context, station: Station, now_at: DatapathId) {
         let Some(forwarding) = &mut self.forwarding else {
             return;
         };
@@ -233,7 +218,7 @@ impl Owners {
 
     /// Returns whose an entry is that nobody wants: what `reactive-forwarding` has
     /// learned goes by itself, and is in no desired state.
-    pub(super) fn owner_of_unwanted(&self, cookie: Cookie) -> RuleOwner {
+    pub fn owner_of_unwanted(&self, cookie: Cookie) -> RuleOwner {
         let is_learned = self.forwarding.is_some() && forwarding::is_learned(cookie);
         let kind = ApplicationKind::ReactiveForwarding;
         match self.applications.of_kind(kind).filter(|_| is_learned) {
@@ -242,14 +227,14 @@ impl Owners {
         }
     }
 
-    pub(super) fn owner_of_application(&self, id: ApplicationId) -> RuleOwner {
+    pub fn owner_of_application(&self, id: ApplicationId) -> RuleOwner {
         let loaded = self.applications.get(id);
         let name = loaded.map(|loaded| loaded.manifest.name.clone());
         let name = name.unwrap_or_default();
         RuleOwner::Application { id, name }
     }
 
-    pub(super) fn owner(&self, subject: EntryOwner) -> RuleOwner {
+    pub fn owner(&self, subject: EntryOwner) -> RuleOwner {
         match subject {
             EntryOwner::Service
             | EntryOwner::KnownHost(_)
@@ -273,14 +258,14 @@ impl Owners {
     }
 
     /// Lets flows that are not on their own way return after a while, if they can.
-    pub(super) fn return_soon(&self, ctx: &mut Context) {
+    pub fn return_soon(&self, ctx: &mut Context) {
         if self.flows.displaced().next().is_some() {
             ctx.schedule.returns = Some(ctx.now + ctx.timers.return_wait);
         }
     }
 
     /// Returns whether more is broken than promises cover.
-    pub(super) fn promises_are_suspended(&self, topology: &Topology) -> bool {
+    pub fn promises_are_suspended(&self, topology: &Topology) -> bool {
         let carries_promises = |link: &&LinkEnds| {
             let mut flows = self.flows.over(**link).filter_map(|id| self.flows.get(id));
             flows.any(|flow| flow.reservation.is_some())
@@ -295,13 +280,13 @@ impl Owners {
     }
 
     /// Lets a flow take another way.
-    pub(super) fn change_way(&mut self, ctx: &mut Context, id: FlowId, way: Way) {
+    pub fn change_way(&mut self, ctx: &mut Context, id: FlowId, way: Way) {
         self.flows.set_way(id, way);
         ctx.promises_changed();
     }
 
     /// Tells which flows are back.
-    pub(super) fn moved(&self, ctx: &mut Context, flows: &[FlowId]) {
+    pub fn moved(&self, ctx: &mut Context, flows: &[FlowId]) {
         let mut back = 0;
         for id in flows {
             let flow = self.flows.get(*id);
@@ -314,7 +299,7 @@ impl Owners {
     }
 
     /// Shows the network, without its hosts to whom was not granted to see them.
-    pub(super) fn show_view(&self, topology: &Topology, by: &Asker) -> Reply {
+    pub fn show_view(&self, topology: &Topology, by: &Asker) -> Reply {
         let mut view = Box::new(topology.view.clone());
         if !self.applications.is_granted(by, Permission::SeeHosts) {
             view.hide_hosts();
@@ -322,7 +307,7 @@ impl Owners {
         Reply::View(view)
     }
 
-    pub(super) fn topology_summary(&self, topology: &Topology) -> northbound::Topology {
+    pub fn topology_summary(&self, topology: &Topology) -> northbound::Topology {
         let switches = topology.view.switches().iter();
         let links = topology.view.links().iter();
         let hosts = topology.view.hosts().iter();
@@ -338,13 +323,13 @@ impl Owners {
         }
     }
 
-    pub(super) fn name_of_flow(&self, flow: FlowId) -> Option<String> {
+    pub fn name_of_flow(&self, flow: FlowId) -> Option<String> {
         let flow = self.flows.get(flow)?;
         Some(flow.admission.requirement.name.clone())
     }
 
     /// Returns the name of a flow that begins or ends at a host.
-    pub(super) fn flow_of_host(&self, host: &str) -> Option<String> {
+    pub fn flow_of_host(&self, host: &str) -> Option<String> {
         let flows = self.flows.iter();
         let mut requirements = flows.map(|flow| &flow.admission.requirement);
         let uses = requirements.find(|requirement| {
@@ -354,7 +339,7 @@ impl Owners {
         uses.map(|requirement| requirement.name.clone())
     }
 
-    pub(super) fn mark_refused(&mut self, ctx: &mut Context, id: FlowId) {
+    pub fn mark_refused(&mut self, ctx: &mut Context, id: FlowId) {
         if let Some(flow) = self.flows.get_mut(id) {
             flow.installation = Installation::Refused;
         }
@@ -362,12 +347,7 @@ impl Owners {
     }
 
     /// Returns why a request is not looked at.
-    pub(super) fn not_looked_at(
-        &mut self,
-        ctx: &Context,
-        by: &Asker,
-        request: &Request,
-    ) -> Option<Reply> {
+    pub fn not_looked_at(&mut self, ctx: &Context, by: &Asker, request: &Request) -> Option<Reply> {
         let lack = self.applications.lack(by, request);
         match lack {
             Some((application, needs)) => Some(Reply::Denied { application, needs }),
@@ -376,7 +356,7 @@ impl Owners {
     }
 
     /// Asks the store to keep a flow that is reserved.
-    pub(super) fn propose(&self, ctx: &mut Context, id: FlowId) {
+    pub fn propose(&self, ctx: &mut Context, id: FlowId) {
         if let Some(flow) = self.flows.get(id) {
             ctx.outbox.store(StoreWrite {
                 key: Key::Admission(id.0),
@@ -385,7 +365,7 @@ impl Owners {
         }
     }
 
-    pub(super) fn check_distinguishable(
+    pub fn check_distinguishable(
         &self,
         source: PortId,
         id: FlowId,
@@ -402,7 +382,7 @@ impl Owners {
     }
 
     /// Makes an admission with what is reserved for it a flow.
-    pub(super) fn take_over(
+    pub fn take_over(
         &mut self,
         ctx: &mut Context,
         topology: &mut Topology,
@@ -424,13 +404,13 @@ impl Owners {
 
     /// Returns the longest time for which a frame with a promise may be on its
     /// way. Frames without one are not waited for.
-    pub(super) fn travel_time(&self, flows: &[FlowId]) -> Duration {
+    pub fn travel_time(&self, flows: &[FlowId]) -> Duration {
         let flows = flows.iter().filter_map(|flow| self.flows.get(*flow));
         let longest = flows.filter_map(|flow| flow.admission.guarantee).max();
         longest.unwrap_or_default().round_up()
     }
 
-    pub(super) fn lost_contest(&mut self, ctx: &mut Context, contest: Contest) {
+    pub fn lost_contest(&mut self, ctx: &mut Context, contest: Contest) {
         let Contest {
             datapath,
             loser,
@@ -445,7 +425,7 @@ impl Owners {
 
     /// Returns the name of the host with this address if it is elsewhere than at `port` and
     /// no frame moves it.
-    pub(super) fn contested(
+    pub fn contested(
         &self,
         ctx: &Context,
         topology: &Topology,
@@ -463,12 +443,7 @@ impl Owners {
 
     /// Returns where the host with this address is, as the flows say that begin or end at
     /// it; nothing if none does, or its switch is gone.
-    pub(super) fn end(
-        &self,
-        ctx: &Context,
-        topology: &Topology,
-        mac: MacAddress,
-    ) -> Option<PortId> {
+    pub fn end(&self, ctx: &Context, topology: &Topology, mac: MacAddress) -> Option<PortId> {
         if self.flows.is_empty() {
             return None;
         }
@@ -484,7 +459,7 @@ impl Owners {
 
     /// Has switches delete what they forward by reactive forwarding for hosts from which or
     /// to which a flow has just been admitted, if there is any: it may have been forged.
-    pub(super) fn end_hosts(&mut self, ctx: &mut Context, topology: &Topology, id: FlowId) {
+    pub fn end_hosts(&mut self, ctx: &mut Context, topology: &Topology, id: FlowId) {
         let Some((forwarding, flow)) = self.forwarding.as_mut().zip(self.flows.get(id)) else {
             return;
         };
@@ -502,10 +477,7 @@ impl Owners {
     }
 
     /// Returns the flows that have something to say about levels and are in force.
-    pub(super) fn modal_flows<'a>(
-        &'a self,
-        modes: &'a Modes,
-    ) -> impl Iterator<Item = &'a Flow> + 'a {
+    pub fn modal_flows<'a>(&'a self, modes: &'a Modes) -> impl Iterator<Item = &'a Flow> + 'a {
         let configured = modes.flows.keys();
         let configured = configured.filter_map(|name| self.flows.get(self.flows.by_name(name)?));
         let configured = configured.filter(|flow| flow.admission.requirement.modes.is_none());

@@ -46,7 +46,7 @@ struct Question<'a> {
 
 impl Promises {
     /// Returns the paths that are asked for.
-    pub(super) fn find_paths(
+    pub fn find_paths(
         &mut self,
         ctx: &Context,
         topology: &Topology,

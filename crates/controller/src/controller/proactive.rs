@@ -18,7 +18,7 @@ use super::{Context, Network, Programs, Topology};
 
 impl Programs {
     /// Returns how many rules there are for routes.
-    pub(super) fn count_route_rules(&self, network: &Network) -> usize {
+    pub fn count_route_rules(&self, network: &Network) -> usize {
         let hosts = network.owners.intents.routes().map(Some);
         let subjects = hosts.chain([None]).map(EntryOwner::Route);
         subjects
@@ -27,7 +27,7 @@ impl Programs {
     }
 
     /// Leads frames from everywhere to a host.
-    pub(super) fn keep_route(
+    pub fn keep_route(
         &self,
         ctx: &mut Context,
         network: &mut Network,
@@ -97,12 +97,7 @@ impl Programs {
     }
 
     /// Leads what goes to all along one tree.
-    pub(super) fn keep_flood(
-        &mut self,
-        ctx: &mut Context,
-        network: &mut Network,
-        slice: &mut Slice,
-    ) {
+    pub fn keep_flood(&mut self, ctx: &mut Context, network: &mut Network, slice: &mut Slice) {
         let subject = EntryOwner::Route(None);
         if !network.owners.is_proactive {
             self.flood = Flood::new();

@@ -19,14 +19,14 @@ use super::{Context, Network, Owners};
 
 /// What is programmed beside flows, and what was asked of it.
 #[derive(Debug)]
-pub(super) struct Programs {
-    pub(super) intent_desk: IntentDesk,
+pub struct Programs {
+    pub intent_desk: IntentDesk,
     /// By which ports proactive routes send what goes to all.
-    pub(super) flood: Flood,
+    pub flood: Flood,
 }
 
 impl Programs {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             intent_desk: IntentDesk::default(),
             flood: Flood::new(),
@@ -36,7 +36,7 @@ impl Programs {
 
 /// Requests that wait for the store.
 #[derive(Debug, Default)]
-pub(super) struct IntentDesk {
+pub struct IntentDesk {
     next: u64,
     batches: BTreeMap<u64, Waiting>,
     proposals: BTreeMap<IntentId, (u64, usize)>,
@@ -77,7 +77,7 @@ impl IntentDesk {
 }
 
 impl Programs {
-    pub(super) fn add_intents(
+    pub fn add_intents(
         &mut self,
         ctx: &mut Context,
         network: &mut Network,
@@ -140,7 +140,7 @@ impl Programs {
         Ok(id)
     }
 
-    pub(super) fn remove_intent(
+    pub fn remove_intent(
         &mut self,
         ctx: &mut Context,
         owners: &Owners,
@@ -173,7 +173,7 @@ impl Programs {
         });
     }
 
-    pub(super) fn intent_summaries(&self, ctx: &Context, network: &Network) -> Vec<IntentSummary> {
+    pub fn intent_summaries(&self, ctx: &Context, network: &Network) -> Vec<IntentSummary> {
         let summary = |(id, held): (IntentId, &Held)| {
             let course = network.owners.intents.course(Item::Intent(id));
             let trees = course.map_or(&[][..], |course| &course.trees);
@@ -194,7 +194,7 @@ impl Programs {
     }
 
     /// Puts an intent in force, whichever instance has accepted it.
-    pub(super) fn intent_kept(
+    pub fn intent_kept(
         &mut self,
         ctx: &mut Context,
         network: &mut Network,
@@ -234,7 +234,7 @@ impl Programs {
     }
 
     /// Ends an intent that the store holds no longer.
-    pub(super) fn intent_struck(&mut self, ctx: &mut Context, network: &mut Network, id: IntentId) {
+    pub fn intent_struck(&mut self, ctx: &mut Context, network: &mut Network, id: IntentId) {
         self.let_intent_go(ctx, network, id);
         let requests = self.intent_desk.removals.remove(&id);
         for request in requests.into_iter().flatten() {
@@ -242,7 +242,7 @@ impl Programs {
         }
     }
 
-    pub(super) fn intent_rejected(&mut self, ctx: &mut Context, owners: &mut Owners, id: IntentId) {
+    pub fn intent_rejected(&mut self, ctx: &mut Context, owners: &mut Owners, id: IntentId) {
         let requests = self.intent_desk.removals.remove(&id);
         for request in requests.into_iter().flatten() {
             ctx.outbox.reply(request, Reply::NotStored);

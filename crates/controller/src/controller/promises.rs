@@ -41,7 +41,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// What is to be judged anew, and when.
 #[derive(Debug)]
-pub(super) struct Judging {
+pub struct Judging {
     /// The last flow that was judged, while they are gone through.
     after: Option<FlowId>,
     /// When they may be gone through again.
@@ -53,7 +53,7 @@ pub(super) struct Judging {
 }
 
 impl Judging {
-    pub(super) const fn new(now: Instant) -> Self {
+    pub const fn new(now: Instant) -> Self {
         Self {
             after: None,
             next: now,
@@ -63,7 +63,7 @@ impl Judging {
     }
 
     /// Returns when flows are to be judged.
-    pub(super) fn deadline(&self, now: Instant, is_stale: bool) -> Option<Instant> {
+    pub fn deadline(&self, now: Instant, is_stale: bool) -> Option<Instant> {
         match (self.after, is_stale) {
             (Some(_), _) => Some(now),
             (None, true) => Some(self.next),
@@ -80,16 +80,16 @@ const HOLDS: Verdict = (PromiseState::Holds, None, None);
 
 /// What is promised to flows, and what is done so that it holds.
 #[derive(Debug)]
-pub(super) struct Promises {
-    pub(super) reservations: Reservations,
+pub struct Promises {
+    pub reservations: Reservations,
     /// The ways that were found for flows in the network as it is.
-    pub(super) known_ways: KnownWays,
-    pub(super) desk: Desk,
-    pub(super) judging: Judging,
+    pub known_ways: KnownWays,
+    pub desk: Desk,
+    pub judging: Judging,
 }
 
 impl Promises {
-    pub(super) fn new(now: Instant, reservations: Reservations) -> Self {
+    pub fn new(now: Instant, reservations: Reservations) -> Self {
         Self {
             reservations,
             known_ways: KnownWays::default(),
@@ -101,13 +101,7 @@ impl Promises {
 
 impl Promises {
     /// Notes that somebody has the address of a host elsewhere than that is.
-    pub(super) fn contest(
-        &mut self,
-        ctx: &mut Context,
-        topology: &mut Topology,
-        host: &str,
-        at: PortId,
-    ) {
+    pub fn contest(&mut self, ctx: &mut Context, topology: &mut Topology, host: &str, at: PortId) {
         if topology.contests.note(ctx.now, host, at) {
             ctx.promises_changed();
         }
@@ -117,7 +111,7 @@ impl Promises {
     /// Judges a slice of the flows, if something has changed, and tells of those whose
     /// promise stands otherwise than before. Nobody waits for that whose request is being
     /// decided.
-    pub(super) fn judge_some(&mut self, ctx: &mut Context, network: &mut Network) {
+    pub fn judge_some(&mut self, ctx: &mut Context, network: &mut Network) {
         if self.desk.is_deciding() {
             return;
         }
@@ -156,7 +150,7 @@ impl Promises {
 
     /// Has all flows know their guarantees, if budgets have been chosen anew since that was
     /// done last.
-    pub(super) fn follow_budgets(&mut self, ctx: &mut Context, owners: &mut Owners) {
+    pub fn follow_budgets(&mut self, ctx: &mut Context, owners: &mut Owners) {
         let choices = self.reservations.choices();
         if self.judging.choices == choices || ctx.memory == Memory::Incomplete {
             return;
@@ -202,7 +196,7 @@ impl Promises {
     }
 
     /// Returns how the promise of a flow stands now.
-    pub(super) fn promise_now(&self, ctx: &Context, network: &Network, flow: &Flow) -> Promise {
+    pub fn promise_now(&self, ctx: &Context, network: &Network, flow: &Flow) -> Promise {
         self.promise_of(ctx, network, flow, self.too_much_broken(network))
     }
 
@@ -339,7 +333,7 @@ impl Promises {
 
     /// Has the store keep what is reserved for a flow that is about to be withdrawn, or
     /// that goes elsewhere, until it is given back.
-    pub(super) fn keep_leaving(&self, ctx: &mut Context, owners: &mut Owners, id: FlowId) {
+    pub fn keep_leaving(&self, ctx: &mut Context, owners: &mut Owners, id: FlowId) {
         let Some(flow) = owners.flows.get(id) else {
             return;
         };
@@ -358,7 +352,7 @@ impl Promises {
 
     /// Gives back what is reserved for a flow that was withdrawn: at once where budgets
     /// are fixed, as it has stopped before, otherwise when nothing of it plays a role.
-    pub(super) fn leave(&mut self, ctx: &Context, owners: &mut Owners, flow: &Flow) {
+    pub fn leave(&mut self, ctx: &Context, owners: &mut Owners, flow: &Flow) {
         let number = owners.leaving.numbers.remove(&flow.id);
         let Some(reservation) = flow.reservation else {
             return;
@@ -371,7 +365,7 @@ impl Promises {
 
     /// Takes note of a flow that was gone when the controller began: what it has sent may
     /// be under way.
-    pub(super) fn leaving_kept(
+    pub fn leaving_kept(
         &mut self,
         ctx: &mut Context,
         owners: &mut Owners,
@@ -400,12 +394,7 @@ impl Promises {
     }
 
     /// Gives back what is reserved for withdrawn flows of which nothing plays a role.
-    pub(super) fn release_some(
-        &mut self,
-        ctx: &mut Context,
-        network: &mut Network,
-        modes: &ModeDesk,
-    ) {
+    pub fn release_some(&mut self, ctx: &mut Context, network: &mut Network, modes: &ModeDesk) {
         if network.owners.leaving.due.is_none_or(|due| due > ctx.now) {
             return;
         }

@@ -34,7 +34,7 @@ const MOST_TRIALS: usize = 32;
 
 impl Promises {
     /// Has a flow go another way, if `requirement` has no room and would have some then.
-    pub(super) fn make_room(
+    pub fn make_room(
         &mut self,
         ctx: &mut Context,
         network: &mut Network,

@@ -39,11 +39,11 @@ const LOSS_WAIT: Duration = Duration::from_ms(10);
 /// How many times as long as it may be silent a switch may take for one turn.
 const STALLED: u32 = 4;
 /// Rounds are not begun for all switches at once, but in this many parts.
-pub(super) const ROUND_PHASES: u64 = 8;
+pub const ROUND_PHASES: u64 = 8;
 
 /// What a switch is to be asked, the most urgent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Task {
+pub enum Task {
     /// All of our entries, as it has just connected.
     Connect,
     /// Those of reactive forwarding, which it may have had before it connected.
@@ -78,12 +78,12 @@ enum About {
 
 /// What is known of the entries of a switch that is connected.
 #[derive(Debug, Default)]
-pub(super) struct Watched {
-    pub(super) tasks: BTreeSet<Task>,
+pub struct Watched {
+    pub tasks: BTreeSet<Task>,
     question: Option<Question>,
-    pub(super) repair: Option<Repair>,
-    pub(super) bundles: Bundles,
-    pub(super) dialect: Dialect,
+    pub repair: Option<Repair>,
+    pub bundles: Bundles,
+    pub dialect: Dialect,
     is_dialect_told: bool,
     next_slice: u8,
     /// Whether it does not count, or not as it is asked to.
@@ -94,13 +94,13 @@ pub(super) struct Watched {
     is_count_off: bool,
     /// The slices of entries that it said are gone.
     suspects: BTreeSet<u8>,
-    pub(super) mended_at: Option<Instant>,
+    pub mended_at: Option<Instant>,
 }
 
 /// All switches that are asked what they have.
 #[derive(Debug, Default)]
-pub(super) struct Reconciliation {
-    pub(super) switches: BTreeMap<DatapathId, Watched>,
+pub struct Reconciliation {
+    pub switches: BTreeMap<DatapathId, Watched>,
     /// Those that are being asked or mended, and since when.
     busy: BTreeMap<DatapathId, Instant>,
     /// Those whose turn has not come.
@@ -108,11 +108,11 @@ pub(super) struct Reconciliation {
     /// When those are asked that said that entries are gone.
     due: BTreeSet<(Instant, DatapathId)>,
     /// What is done with entries that are not ours.
-    pub(super) foreign: ForeignRules,
+    pub foreign: ForeignRules,
 }
 
 impl Reconciliation {
-    pub(super) fn new(foreign: ForeignRules) -> Self {
+    pub fn new(foreign: ForeignRules) -> Self {
         Self {
             foreign,
             ..Self::default()
@@ -120,26 +120,21 @@ impl Reconciliation {
     }
 
     /// Returns when a switch is asked next about what it said.
-    pub(super) fn deadline(&self) -> Option<Instant> {
+    pub fn deadline(&self) -> Option<Instant> {
         self.due.first().map(|(at, _)| *at)
     }
 }
 
 impl Tables {
     /// Asks a switch that has connected which of our entries it has.
-    pub(super) fn ask_for_entries(
-        &mut self,
-        ctx: &mut Context,
-        owners: &Owners,
-        datapath: DatapathId,
-    ) {
+    pub fn ask_for_entries(&mut self, ctx: &mut Context, owners: &Owners, datapath: DatapathId) {
         let fresh = Watched::default();
         self.reconciliation.switches.insert(datapath, fresh);
         self.want_task(ctx, owners, datapath, Task::Connect);
     }
 
     /// Lets a switch be asked something when its turn comes.
-    pub(super) fn want_task(
+    pub fn want_task(
         &mut self,
         ctx: &mut Context,
         owners: &Owners,
@@ -173,7 +168,7 @@ impl Tables {
     }
 
     /// Lets the next switch be asked, and this one again if there is more to ask.
-    pub(super) fn task_done(&mut self, ctx: &mut Context, owners: &Owners, datapath: DatapathId) {
+    pub fn task_done(&mut self, ctx: &mut Context, owners: &Owners, datapath: DatapathId) {
         if self.reconciliation.busy.remove(&datapath).is_none() {
             return;
         }
@@ -228,7 +223,7 @@ impl Tables {
     }
 
     /// Takes a part of a switch's answer.
-    pub(super) fn reported(
+    pub fn reported(
         &mut self,
         ctx: &mut Context,
         owners: &mut Owners,
@@ -363,7 +358,7 @@ impl Tables {
     }
 
     /// Takes the refusal of a question. Returns whether it was one.
-    pub(super) fn question_refused(
+    pub fn question_refused(
         &mut self,
         ctx: &mut Context,
         owners: &mut Owners,
@@ -434,12 +429,7 @@ impl Tables {
     }
 
     /// Notes that a switch says that an entry is gone.
-    pub(super) fn entry_gone(
-        &mut self,
-        ctx: &Context,
-        datapath: DatapathId,
-        removed: &FlowRemoved<'_>,
-    ) {
+    pub fn entry_gone(&mut self, ctx: &Context, datapath: DatapathId, removed: &FlowRemoved<'_>) {
         let is_ours = removed.cookie.matches(COOKIE_OURS, COOKIE_MASK_OURS);
         if !is_ours || self.desired.by_cookie(datapath, removed.cookie).is_none() {
             return;
@@ -457,7 +447,7 @@ impl Tables {
     }
 
     /// Asks the switches that said a while ago that entries are gone.
-    pub(super) fn look_at_losses(&mut self, ctx: &mut Context, owners: &Owners) {
+    pub fn look_at_losses(&mut self, ctx: &mut Context, owners: &Owners) {
         while let Some((at, datapath)) = self.reconciliation.due.first().copied()
             && at <= ctx.now
         {
@@ -476,7 +466,7 @@ impl Tables {
     }
 
     /// Begins a round for the switches whose turn it is.
-    pub(super) fn begin_rounds(&mut self, ctx: &mut Context, owners: &Owners, turn: u64) {
+    pub fn begin_rounds(&mut self, ctx: &mut Context, owners: &Owners, turn: u64) {
         // What is found anew is not complete: numbers would not agree.
         if ctx.is_settling() {
             return;
@@ -502,7 +492,7 @@ impl Tables {
     }
 
     /// Gives up questions that are not answered for long.
-    pub(super) fn give_up_questions(&mut self, ctx: &mut Context, owners: &mut Owners) {
+    pub fn give_up_questions(&mut self, ctx: &mut Context, owners: &mut Owners) {
         let (now, limit) = (ctx.now, ctx.timers.echo_timeout);
         let switches = self.reconciliation.switches.iter_mut();
         let late = switches.filter_map(|(datapath, watched)| {
@@ -531,12 +521,7 @@ impl Tables {
     }
 
     /// Forgets what was asked of a switch whose connection is gone.
-    pub(super) fn stop_watching(
-        &mut self,
-        ctx: &mut Context,
-        owners: &Owners,
-        datapath: DatapathId,
-    ) {
+    pub fn stop_watching(&mut self, ctx: &mut Context, owners: &Owners, datapath: DatapathId) {
         self.desired.unwatch(datapath);
         let watched = self.reconciliation.switches.remove(&datapath);
         self.reconciliation.busy.remove(&datapath);
@@ -555,7 +540,7 @@ impl Tables {
 
     /// Has one switch, or all, compared with what they should have. Returns how many
     /// are.
-    pub(super) fn compare_whole(
+    pub fn compare_whole(
         &mut self,
         ctx: &mut Context,
         owners: &Owners,

@@ -43,9 +43,9 @@ const RESTORED_AT_ONCE: usize = 64;
 
 /// How links that fail are made up for.
 #[derive(Debug, Default)]
-pub(super) struct Recovery {
+pub struct Recovery {
     /// The break that is being made up for.
-    pub(super) restoring: Option<Restoring>,
+    pub restoring: Option<Restoring>,
 }
 
 /// The loss of a link.
@@ -59,7 +59,7 @@ struct Loss {
 
 /// A link that is broken, and what is not yet done about it.
 #[derive(Debug)]
-pub(super) struct Restoring {
+pub struct Restoring {
     loss: Loss,
     detected_at: Instant,
     was_suspended: bool,
@@ -75,7 +75,7 @@ pub(super) struct Restoring {
 
 impl Recovery {
     /// Notes that a link is there, and lets flows return to it after a while.
-    pub(super) fn link_found(&self, ctx: &mut Context, network: &mut Network, link: LinkId) {
+    pub fn link_found(&self, ctx: &mut Context, network: &mut Network, link: LinkId) {
         let link = network.topology.view.links()[link.index()].ends;
         ctx.outbox.notify(Event::LinkFound { link });
         ctx.promises_changed();
@@ -114,7 +114,7 @@ impl Recovery {
     }
 
     /// Moves all flows away from a link that the view has lost.
-    pub(super) fn link_lost(
+    pub fn link_lost(
         &mut self,
         ctx: &mut Context,
         network: &mut Network,
@@ -170,7 +170,7 @@ impl Recovery {
     }
 
     /// Does what is left to be done about a broken link.
-    pub(super) fn restore_rest(&mut self, ctx: &mut Context, network: &mut Network) {
+    pub fn restore_rest(&mut self, ctx: &mut Context, network: &mut Network) {
         while self.restoring.is_some() {
             self.restore_some(ctx, network);
         }
@@ -178,7 +178,7 @@ impl Recovery {
 
     /// Sends a slice of what was prepared for the loss of a link; behind the last one
     /// does all else.
-    pub(super) fn restore_some(&mut self, ctx: &mut Context, network: &mut Network) {
+    pub fn restore_some(&mut self, ctx: &mut Context, network: &mut Network) {
         let Some(mut restoring) = self.restoring.take() else {
             return;
         };
@@ -332,7 +332,7 @@ impl Recovery {
 
     /// Takes what flows from the store rely on and nobody has confirmed yet as
     /// broken, if its port is down or its probes do not arrive in time.
-    pub(super) fn check_expected(&mut self, ctx: &mut Context, network: &mut Network) {
+    pub fn check_expected(&mut self, ctx: &mut Context, network: &mut Network) {
         let timeout = ctx.timers.link_timeout;
         let mut broken = Vec::new();
         for (link, since) in &mut network.topology.expected {
@@ -407,7 +407,7 @@ impl Recovery {
 
     /// Moves flows that do not take their base tree to the best way there is.
     /// Those that would pass a switch which is not connected stay where they are.
-    pub(super) fn reconsider_displaced(&self, ctx: &mut Context, network: &mut Network) {
+    pub fn reconsider_displaced(&self, ctx: &mut Context, network: &mut Network) {
         let displaced = network.owners.flows.displaced().collect();
         self.reconsider(ctx, network, displaced);
     }
@@ -436,7 +436,7 @@ impl Recovery {
 
     /// Sends the echoes that are due to switches that are not heard, and to those that
     /// have not answered one yet. Loses the links over which they cease.
-    pub(super) fn ask_suspects(&mut self, ctx: &mut Context, network: &mut Network) {
+    pub fn ask_suspects(&mut self, ctx: &mut Context, network: &mut Network) {
         let known = network.topology.view.switches().iter();
         let known = known.filter(|switch| switch.control != Control::Forgotten);
         let all: Vec<DatapathId> = known.map(|switch| switch.datapath).collect();
@@ -473,7 +473,7 @@ impl Recovery {
         }
     }
 
-    pub(super) fn lose_silent_links(&mut self, ctx: &mut Context, network: &mut Network) {
+    pub fn lose_silent_links(&mut self, ctx: &mut Context, network: &mut Network) {
         let timeout = ctx.timers.link_timeout.as_ns();
         let Some(limit) = ctx.now.as_ns().checked_sub(timeout) else {
             return;

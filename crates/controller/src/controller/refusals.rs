@@ -32,31 +32,31 @@ struct Refusal {
 
 /// The entries that switches refuse.
 #[derive(Debug, Default)]
-pub(super) struct Refusals {
+pub struct Refusals {
     all: BTreeMap<RuleKey, Refusal>,
     due: BTreeSet<(Instant, RuleKey)>,
 }
 
 impl Refusals {
     /// Returns when the next entry is sent again.
-    pub(super) fn deadline(&self) -> Option<Instant> {
+    pub fn deadline(&self) -> Option<Instant> {
         self.due.first().map(|(at, _)| *at)
     }
 
     /// Returns what became of an entry, if it was refused.
-    pub(super) fn outcome(&self, spot: RuleKey) -> Option<Outcome> {
+    pub fn outcome(&self, spot: RuleKey) -> Option<Outcome> {
         let (datapath, _) = spot;
         let error = self.all.get(&spot)?.error;
         Some(Outcome::Refused { datapath, error })
     }
 
     /// Returns why an entry is refused, if it is.
-    pub(super) fn error(&self, spot: RuleKey) -> Option<ErrorKind> {
+    pub fn error(&self, spot: RuleKey) -> Option<ErrorKind> {
         self.all.get(&spot).map(|refusal| refusal.error)
     }
 
     /// Notes that a switch has taken an entry that it may have refused before.
-    pub(super) fn made_good(&mut self, spot: RuleKey) {
+    pub fn made_good(&mut self, spot: RuleKey) {
         if !self.all.is_empty() {
             self.all.remove(&spot);
         }
@@ -96,7 +96,7 @@ impl Refusals {
 
 impl Tables {
     /// Takes the error of a switch about a FlowMod.
-    pub(super) fn entry_refused(
+    pub fn entry_refused(
         &mut self,
         ctx: &mut Context,
         owners: &mut Owners,
@@ -157,7 +157,7 @@ impl Tables {
     }
 
     /// Sends entries again that switches have refused.
-    pub(super) fn retry_refused(&mut self, ctx: &mut Context) {
+    pub fn retry_refused(&mut self, ctx: &mut Context) {
         for spot in self.refusals.take_due(ctx.now) {
             self.retry(ctx, spot);
         }
@@ -181,7 +181,7 @@ impl Tables {
     }
 
     /// Sends all entries again that a switch has refused, whatever was given up.
-    pub(super) fn retry_all_refused(&mut self, ctx: &mut Context, datapath: DatapathId) {
+    pub fn retry_all_refused(&mut self, ctx: &mut Context, datapath: DatapathId) {
         let places = RulePlace::ALL;
         let there = (datapath, *places.start())..=(datapath, *places.end());
         let refused: Vec<RuleKey> = self
@@ -199,7 +199,7 @@ impl Tables {
     }
 
     /// Notes that an entry of a switch is deleted, which makes room for others.
-    pub(super) fn note_room(&mut self, ctx: &Context, datapath: DatapathId) {
+    pub fn note_room(&mut self, ctx: &Context, datapath: DatapathId) {
         if !self.refusals.all.is_empty() {
             self.refusals.room(ctx.now, datapath);
         }

@@ -33,7 +33,7 @@ const BUNDLE: BundleId = BundleId(1);
 
 /// Whether a switch has bundles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Bundles {
+pub enum Bundles {
     /// It was not asked yet.
     #[default]
     Unknown,
@@ -43,7 +43,7 @@ pub(super) enum Bundles {
 
 /// What is being mended on a switch.
 #[derive(Debug)]
-pub(super) struct Repair {
+pub struct Repair {
     task: Task,
     write: Vec<RulePlace>,
     delete: Vec<Reported>,
@@ -59,7 +59,7 @@ pub(super) struct Repair {
 
 impl Tables {
     /// Mends what was found on a switch, if that is not too often.
-    pub(super) fn mend(
+    pub fn mend(
         &mut self,
         ctx: &mut Context,
         owners: &mut Owners,
@@ -234,7 +234,7 @@ impl Tables {
     }
 
     /// Takes what a switch says about a bundle.
-    pub(super) fn bundle_controlled(
+    pub fn bundle_controlled(
         &mut self,
         ctx: &mut Context,
         slot: Slot,
@@ -270,7 +270,7 @@ impl Tables {
 
     /// Takes the refusal of a bundle, or of something in it. Returns whether it
     /// was one.
-    pub(super) fn bundle_refused(
+    pub fn bundle_refused(
         &mut self,
         ctx: &mut Context,
         slot: Slot,
@@ -320,7 +320,7 @@ impl Tables {
     }
 
     /// Takes in that a switch has been mended.
-    pub(super) fn mended(
+    pub fn mended(
         &mut self,
         ctx: &mut Context,
         owners: &mut Owners,
@@ -397,7 +397,7 @@ impl Tables {
     }
 
     /// Does without bundles where a switch says nothing to one for long.
-    pub(super) fn give_up_repairs(&mut self, ctx: &mut Context) {
+    pub fn give_up_repairs(&mut self, ctx: &mut Context) {
         let (now, limit) = (ctx.now, ctx.timers.echo_timeout);
         let switches = self.reconciliation.switches.iter_mut();
         let late = switches.filter_map(|(datapath, watched)| {

@@ -31,7 +31,7 @@ const DECIDED_AT_ONCE: usize = 8;
 
 /// Requests that wait for the store.
 #[derive(Debug, Default)]
-pub(super) struct Desk {
+pub struct Desk {
     next: u64,
     undecided: Option<Undecided>,
     batches: BTreeMap<u64, Waiting>,
@@ -59,7 +59,7 @@ struct Undecided {
 
 /// What the requirements of one request have to do with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Bond {
+pub enum Bond {
     /// Nothing: each is decided by itself.
     Single,
     /// None is to be met without the others.
@@ -69,28 +69,28 @@ pub(super) enum Bond {
 impl Desk {
     /// Holds what is reserved for a flow until the store has kept its new
     /// admission.
-    pub(super) fn hold(&mut self, flow: FlowId, reservation: Option<ReservationId>) {
+    pub fn hold(&mut self, flow: FlowId, reservation: Option<ReservationId>) {
         self.held
             .extend(reservation.map(|reservation| (flow, reservation)));
     }
 
     /// Returns what was held, and holds it no longer.
-    pub(super) fn held(&mut self, flow: FlowId) -> Option<ReservationId> {
+    pub fn held(&mut self, flow: FlowId) -> Option<ReservationId> {
         self.held.remove(&flow)
     }
 
     /// Returns whether a request is not decided as a whole.
-    pub(super) const fn is_deciding(&self) -> bool {
+    pub const fn is_deciding(&self) -> bool {
         self.undecided.is_some()
     }
 
     /// Returns how many flows wait for the store.
-    pub(super) fn proposed(&self) -> usize {
+    pub fn proposed(&self) -> usize {
         self.proposals.len()
     }
 
     /// Has a request wait until the store has decided about all of these flows.
-    pub(super) fn wait_for(&mut self, id: RequestId, bond: Bond, flows: &[FlowId]) {
+    pub fn wait_for(&mut self, id: RequestId, bond: Bond, flows: &[FlowId]) {
         let batch = self.open(id, bond, flows.len());
         for (place, flow) in flows.iter().enumerate() {
             self.proposals.insert(*flow, (batch, place));
@@ -144,7 +144,7 @@ struct Settled {
 }
 
 impl Promises {
-    pub(super) fn admit(
+    pub fn admit(
         &mut self,
         ctx: &mut Context,
         network: &mut Network,
@@ -170,12 +170,7 @@ impl Promises {
 
     /// Decides a slice of what is undecided. Where budgets follow the flows, that is all
     /// of it: what was accepted is told with the budgets that are chosen for the last.
-    pub(super) fn decide_some(
-        &mut self,
-        ctx: &mut Context,
-        network: &mut Network,
-        modes: &ModeDesk,
-    ) {
+    pub fn decide_some(&mut self, ctx: &mut Context, network: &mut Network, modes: &ModeDesk) {
         let Some(mut undecided) = self.desk.undecided.take() else {
             return;
         };
@@ -207,7 +202,7 @@ impl Promises {
 
     /// Decides on a requirement; if it can be met, reserves it. The store knows
     /// nothing of it yet.
-    pub(super) fn reserve_flow(
+    pub fn reserve_flow(
         &mut self,
         ctx: &mut Context,
         network: &mut Network,
@@ -246,7 +241,7 @@ impl Promises {
     }
 
     /// Finds the ways of a flow and reserves what it requires on them.
-    pub(super) fn decide(
+    pub fn decide(
         &mut self,
         ctx: &Context,
         network: &Network,
@@ -307,7 +302,7 @@ impl Promises {
     }
 
     /// Chooses budgets for the flows whose ways can be found.
-    pub(super) fn prepare(
+    pub fn prepare(
         &mut self,
         ctx: &mut Context,
         network: &mut Network,
@@ -330,7 +325,7 @@ impl Promises {
     }
 
     /// Says in which class each requirement fits with more of the others, where one is found.
-    pub(super) fn assign_classes(
+    pub fn assign_classes(
         &mut self,
         ctx: &mut Context,
         topology: &Topology,
@@ -375,7 +370,7 @@ impl Promises {
         (places, requests)
     }
 
-    pub(super) fn withdraw(
+    pub fn withdraw(
         &mut self,
         ctx: &mut Context,
         owners: &mut Owners,
@@ -403,7 +398,7 @@ impl Promises {
     }
 
     /// Puts a flow in force, whichever instance has admitted it.
-    pub(super) fn admitted(
+    pub fn admitted(
         &mut self,
         ctx: &mut Context,
         network: &mut Network,
@@ -445,7 +440,7 @@ impl Promises {
     /// if what is known of the network has become less since, its promise
     /// does not. Where budgets are fitted it is promised its deadline, and the guarantee
     /// is what there is now.
-    pub(super) fn adopt(
+    pub fn adopt(
         &mut self,
         ctx: &mut Context,
         network: &mut Network,
@@ -480,7 +475,7 @@ impl Promises {
         self.follow_budgets(ctx, &mut network.owners);
     }
 
-    pub(super) fn withdrawn(&mut self, ctx: &mut Context, network: &mut Network, id: FlowId) {
+    pub fn withdrawn(&mut self, ctx: &mut Context, network: &mut Network, id: FlowId) {
         self.let_go(id);
         network.tables.record(&network.owners, id);
         if let Some(flow) = network.owners.flows.remove(id) {
@@ -495,7 +490,7 @@ impl Promises {
         }
     }
 
-    pub(super) fn rejected(&mut self, ctx: &mut Context, owners: &mut Owners, id: FlowId) {
+    pub fn rejected(&mut self, ctx: &mut Context, owners: &mut Owners, id: FlowId) {
         self.let_go(id);
         owners.stays(ctx, id);
         owners.moves_nowhere(ctx, id);
@@ -518,13 +513,13 @@ impl Promises {
         }
     }
 
-    pub(super) fn give_back(&mut self, flow: &Flow) {
+    pub fn give_back(&mut self, flow: &Flow) {
         if let Some(reservation) = flow.reservation {
             self.reservations.release(reservation);
         }
     }
 
-    pub(super) fn shortage(
+    pub fn shortage(
         &self,
         ctx: &Context,
         topology: &Topology,
@@ -552,7 +547,7 @@ impl Promises {
     }
 }
 
-pub(super) fn attachment(host: &Host) -> Result<PortId, Refusal> {
+pub fn attachment(host: &Host) -> Result<PortId, Refusal> {
     host.attachment.ok_or_else(|| Refusal::HostNotFound {
         name: host.name.clone(),
     })

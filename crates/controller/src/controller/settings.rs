@@ -17,14 +17,14 @@ const VERSION: u8 = 1;
 
 /// What waits for the store.
 #[derive(Debug, Default)]
-pub(super) struct SettingsDesk {
+pub struct SettingsDesk {
     /// What the settings are to be, if all that was asked for is kept.
     wanted: Option<Settings>,
     waiting: VecDeque<RequestId>,
 }
 
 impl SettingsDesk {
-    pub(super) fn settings(&self, ctx: &Context, tables: &Tables) -> Settings {
+    pub fn settings(&self, ctx: &Context, tables: &Tables) -> Settings {
         Settings {
             metric: ctx.metric,
             foreign_rules: tables.reconciliation.foreign,
@@ -32,7 +32,7 @@ impl SettingsDesk {
     }
 
     /// Asks the store to keep a change.
-    pub(super) fn configure(
+    pub fn configure(
         &mut self,
         ctx: &mut Context,
         tables: &Tables,
@@ -54,7 +54,7 @@ impl SettingsDesk {
     }
 
     /// Takes settings that the store has kept, whoever changed them.
-    pub(super) fn settings_kept(
+    pub fn settings_kept(
         &mut self,
         ctx: &mut Context,
         network: &mut Network,
@@ -69,7 +69,7 @@ impl SettingsDesk {
         self.answer_configuration(ctx, settings);
     }
 
-    pub(super) fn settings_rejected(&mut self, ctx: &mut Context) {
+    pub fn settings_rejected(&mut self, ctx: &mut Context) {
         self.answer_configuration(ctx, Reply::NotStored);
         self.wanted = None;
     }

@@ -14,17 +14,17 @@ use super::{Context, Tables, Topology};
 
 /// What is known of how switches speak with us.
 #[derive(Debug)]
-pub(super) struct Southbound {
+pub struct Southbound {
     /// What is claimed of switches.
-    pub(super) claim: Claim,
+    pub claim: Claim,
     /// What a switch of version 1.0 has said, in words of 1.3; kept for its memory.
-    pub(super) heard: Vec<u8>,
+    pub heard: Vec<u8>,
     /// The frames of switches whose connections are gone.
-    pub(super) punts: PacketInClasses,
+    pub punts: PacketInClasses,
 }
 
 impl Southbound {
-    pub(super) const fn new(now: Instant, claim: Claim) -> Self {
+    pub const fn new(now: Instant, claim: Claim) -> Self {
         Self {
             claim,
             heard: Vec::new(),
@@ -33,7 +33,7 @@ impl Southbound {
     }
 
     /// Returns what was counted, and asks switches what they have counted since.
-    pub(super) fn statistics(&self, ctx: &mut Context, tables: &mut Tables) -> Statistics {
+    pub fn statistics(&self, ctx: &mut Context, tables: &mut Tables) -> Statistics {
         let mut all = self.punts;
         let mut switches = Vec::new();
         for (_, session) in ctx.sessions.iter() {
@@ -58,7 +58,7 @@ impl Southbound {
     }
 
     /// Takes in that another controller is the master of a switch.
-    pub(super) fn other_master(
+    pub fn other_master(
         &mut self,
         ctx: &mut Context,
         topology: &mut Topology,
@@ -74,7 +74,7 @@ impl Southbound {
 
     /// Asks the switches that have us as their master whether that is so yet: nobody tells
     /// who is none any more.
-    pub(super) fn ask_for_roles(&self, ctx: &mut Context) {
+    pub fn ask_for_roles(&self, ctx: &mut Context) {
         let ready = ctx.sessions.ready();
         let masters = ready.filter(|(_, slot)| {
             let session = ctx.sessions.get(*slot);
@@ -88,7 +88,7 @@ impl Southbound {
     }
 
     /// Returns what translators answer in the place of their switches.
-    pub(super) fn translate_all(&self, ctx: &mut Context) -> Vec<(Slot, Vec<u8>)> {
+    pub fn translate_all(&self, ctx: &mut Context) -> Vec<(Slot, Vec<u8>)> {
         let mut answers = Vec::new();
         for place in 0..ctx.sessions.narrow().len() {
             let slot = ctx.sessions.narrow()[place];
@@ -102,7 +102,7 @@ impl Southbound {
     }
 
     /// Puts what a connection is told last into the words of its switch.
-    pub(super) fn translate_last_words(&self, ctx: &mut Context, slot: Slot) {
+    pub fn translate_last_words(&self, ctx: &mut Context, slot: Slot) {
         // Nobody is there any more whom an answer would concern.
         self.translate_for(ctx, slot, &mut Vec::new());
     }

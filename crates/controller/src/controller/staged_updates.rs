@@ -28,14 +28,14 @@ use super::tables::Operation;
 use super::{Context, Owners, Tables};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct UpdateId(u64);
+pub struct UpdateId(u64);
 
 /// What a subject still has to do in a move.
 #[derive(Debug, Default)]
-pub(super) struct Part {
-    pub(super) stages: Stages,
+pub struct Part {
+    pub stages: Stages,
     /// The way that a flow takes when it is built.
-    pub(super) to: Option<Way>,
+    pub to: Option<Way>,
     /// Entries that have to be confirmed before the next stage is sent.
     relies_on: Vec<RuleKey>,
     /// Whether entries that frames meet have been written over.
@@ -45,7 +45,7 @@ pub(super) struct Part {
 impl Part {
     /// Returns a move that has not begun, and that relies on some entries which
     /// stay.
-    pub(super) fn new(stages: Stages, to: Option<Way>, relies_on: Vec<RuleKey>) -> Self {
+    pub fn new(stages: Stages, to: Option<Way>, relies_on: Vec<RuleKey>) -> Self {
         Self {
             stages,
             to,
@@ -78,7 +78,7 @@ struct StagedUpdate {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct StagedUpdates {
+pub struct StagedUpdates {
     next: u64,
     all: BTreeMap<UpdateId, StagedUpdate>,
     of: BTreeMap<EntryOwner, UpdateId>,
@@ -87,17 +87,17 @@ pub(super) struct StagedUpdates {
 }
 
 impl StagedUpdates {
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.of.is_empty()
     }
 
     /// Returns when the next old way is empty.
-    pub(super) fn deadline(&self) -> Option<Instant> {
+    pub fn deadline(&self) -> Option<Instant> {
         self.lingering.first().map(|(until, _)| *until)
     }
 
     /// Returns the way that a flow is about to take.
-    pub(super) fn way_to(&self, flow: FlowId) -> Option<&Way> {
+    pub fn way_to(&self, flow: FlowId) -> Option<&Way> {
         let subject = EntryOwner::Flow(flow);
         let moving = self.all.get(self.of.get(&subject)?)?;
         moving.parts.get(&subject)?.to.as_ref()
@@ -105,7 +105,7 @@ impl StagedUpdates {
 
     /// Returns whether entries that a subject's frames meet have been written
     /// over.
-    pub(super) fn is_switched(&self, subject: EntryOwner) -> bool {
+    pub fn is_switched(&self, subject: EntryOwner) -> bool {
         let moving = self.of.get(&subject).and_then(|id| self.all.get(id));
         let part = moving.and_then(|moving| moving.parts.get(&subject));
         part.is_some_and(|part| part.is_switched)
@@ -118,7 +118,7 @@ impl StagedUpdates {
     }
 
     /// Takes a subject out of its move.
-    pub(super) fn take(&mut self, subject: EntryOwner) -> Option<Part> {
+    pub fn take(&mut self, subject: EntryOwner) -> Option<Part> {
         let id = self.of.remove(&subject)?;
         let moving = self.all.get_mut(&id)?;
         let part = moving.parts.remove(&subject);
@@ -154,7 +154,7 @@ impl StagedUpdates {
 
 /// Where a stage has gone.
 #[derive(Debug, Default)]
-pub(super) struct Reached {
+pub struct Reached {
     /// The connections by which it was sent.
     slots: BTreeSet<Slot>,
     /// The switches that are concerned.
@@ -166,19 +166,19 @@ pub(super) struct Reached {
 
 /// Where something was sent at once, and not asked about yet.
 #[derive(Debug, Default)]
-pub(super) struct Unasked {
+pub struct Unasked {
     slots: BTreeSet<Slot>,
     /// Those for whom nobody has to be asked.
     idle: Vec<EntryOwner>,
 }
 
 impl Unasked {
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.slots.is_empty() && self.idle.is_empty()
     }
 
     /// Forgets a connection that is gone.
-    pub(super) fn forget(&mut self, slot: Slot) {
+    pub fn forget(&mut self, slot: Slot) {
         self.slots.remove(&slot);
     }
 }
@@ -186,7 +186,7 @@ impl Unasked {
 impl Tables {
     /// Returns those entries of a subject that are to stay and that its switches
     /// have not confirmed.
-    pub(super) fn unconfirmed(&self, subject: EntryOwner, wanted: &Content) -> Vec<RuleKey> {
+    pub fn unconfirmed(&self, subject: EntryOwner, wanted: &Content) -> Vec<RuleKey> {
         let is_unconfirmed = |spot: &RuleKey| {
             let rule = self.desired.get(spot.0, spot.1);
             let own = rule.filter(|rule| rule.subject == subject);
@@ -195,7 +195,7 @@ impl Tables {
         wanted.keys().copied().filter(is_unconfirmed).collect()
     }
 
-    pub(super) fn begin_move(
+    pub fn begin_move(
         &mut self,
         ctx: &mut Context,
         owners: &mut Owners,
@@ -286,7 +286,7 @@ impl Tables {
     }
 
     /// Makes changes what the switches should have, and sends them.
-    pub(super) fn send_stage(
+    pub fn send_stage(
         &mut self,
         ctx: &mut Context,
         owners: &mut Owners,
@@ -324,7 +324,7 @@ impl Tables {
     }
 
     /// Goes on with a move when all its switches have confirmed what they were sent.
-    pub(super) fn move_confirmed(&mut self, ctx: &mut Context, owners: &mut Owners, id: UpdateId) {
+    pub fn move_confirmed(&mut self, ctx: &mut Context, owners: &mut Owners, id: UpdateId) {
         if let Some(moving) = self.moves.all.get_mut(&id) {
             moving.is_unconfirmed = false;
             self.advance_move(ctx, owners, id);
@@ -332,7 +332,7 @@ impl Tables {
     }
 
     /// Takes in that a switch has done all messages up to one.
-    pub(super) fn messages_confirmed(
+    pub fn messages_confirmed(
         &mut self,
         ctx: &mut Context,
         owners: &mut Owners,
@@ -363,7 +363,7 @@ impl Tables {
 
     /// Tells a subject what became of its entries, unless its move does when it comes to
     /// an end.
-    pub(super) fn entries_answered(
+    pub fn entries_answered(
         &mut self,
         ctx: &mut Context,
         owners: &mut Owners,
@@ -377,7 +377,7 @@ impl Tables {
 
     /// Notes that a switch has an entry, unless it has refused it. One that is
     /// gone, or has come back and was not compared yet, may have lost it.
-    pub(super) fn confirm_entry(&mut self, spot: RuleKey) {
+    pub fn confirm_entry(&mut self, spot: RuleKey) {
         if self.desired.confirm(spot) {
             self.refusals.made_good(spot);
         }
@@ -412,7 +412,7 @@ impl Tables {
     }
 
     /// Takes the old ways away that have become empty.
-    pub(super) fn clear_old_ways(&mut self, ctx: &mut Context, owners: &mut Owners) {
+    pub fn clear_old_ways(&mut self, ctx: &mut Context, owners: &mut Owners) {
         while let Some((until, id)) = self.moves.lingering.first().copied()
             && until <= ctx.now
         {
@@ -426,7 +426,7 @@ impl Tables {
 
     /// Sends all that is left of a subject's move at once: what follows relies on
     /// its entries being what they should be.
-    pub(super) fn hasten(&mut self, ctx: &mut Context, owners: &mut Owners, subject: EntryOwner) {
+    pub fn hasten(&mut self, ctx: &mut Context, owners: &mut Owners, subject: EntryOwner) {
         let Some(part) = self.moves.take(subject) else {
             return;
         };
@@ -442,7 +442,7 @@ impl Tables {
     }
 
     /// Takes all entries of a subject away at once.
-    pub(super) fn take_all(&mut self, ctx: &mut Context, owners: &mut Owners, subject: EntryOwner) {
+    pub fn take_all(&mut self, ctx: &mut Context, owners: &mut Owners, subject: EntryOwner) {
         let spots: Vec<RuleKey> = self.desired.of_subject(subject).collect();
         let takes = spots.into_iter().map(|spot| (spot, Change::Take));
         let mut reached = Reached::default();
@@ -451,7 +451,7 @@ impl Tables {
     }
 
     /// Gives a flow that has no entries those of its base tree.
-    pub(super) fn send_first(&mut self, ctx: &mut Context, owners: &mut Owners, id: FlowId) {
+    pub fn send_first(&mut self, ctx: &mut Context, owners: &mut Owners, id: FlowId) {
         if let Some(flow) = owners.flows.get(id) {
             let class = flow.admission.requirement.class;
             let entries = flow.rule.forms(&flow.admission.ways.base, class).collect();
@@ -460,7 +460,7 @@ impl Tables {
     }
 
     /// Gives entries to a subject that has none.
-    pub(super) fn give(
+    pub fn give(
         &mut self,
         ctx: &mut Context,
         owners: &mut Owners,
@@ -492,7 +492,7 @@ impl Tables {
 
     /// Has the switches that changes have reached be asked to confirm them, with all
     /// else that is sent until the driver takes what is to be sent.
-    pub(super) fn ask_later(&mut self, subject: EntryOwner, reached: &Reached) {
+    pub fn ask_later(&mut self, subject: EntryOwner, reached: &Reached) {
         if reached.slots.is_empty() {
             self.unasked.idle.push(subject);
         }
@@ -500,7 +500,7 @@ impl Tables {
     }
 
     /// Asks each switch once to confirm all that it was sent.
-    pub(super) fn ask_now(&mut self, ctx: &mut Context, owners: &mut Owners) {
+    pub fn ask_now(&mut self, ctx: &mut Context, owners: &mut Owners) {
         while !self.unasked.is_empty() {
             let Unasked { slots, idle } = std::mem::take(&mut self.unasked);
             for slot in slots {
@@ -514,7 +514,7 @@ impl Tables {
     }
 
     /// Asks a switch to confirm all that it was sent.
-    pub(super) fn ask_to_confirm(&mut self, ctx: &mut Context, slot: Slot) {
+    pub fn ask_to_confirm(&mut self, ctx: &mut Context, slot: Slot) {
         let session = ctx.sessions.get(slot);
         if let Some(datapath) = session.and_then(|session| session.datapath()) {
             let covers = self.desired.messages(datapath);
@@ -553,7 +553,7 @@ impl Tables {
     }
 
     /// Notes that a connection is gone: moves wait for the switch.
-    pub(super) fn stall_moves(&mut self, datapath: DatapathId) {
+    pub fn stall_moves(&mut self, datapath: DatapathId) {
         for moving in self.moves.all.values_mut() {
             let is_asked = moving.is_unconfirmed && moving.asked.contains(&datapath);
             if is_asked && moving.phase == Phase::Build {
@@ -564,12 +564,7 @@ impl Tables {
 
     /// Goes on with the moves that waited for a switch, which has what it should
     /// have now.
-    pub(super) fn resume_moves(
-        &mut self,
-        ctx: &mut Context,
-        owners: &mut Owners,
-        datapath: DatapathId,
-    ) {
+    pub fn resume_moves(&mut self, ctx: &mut Context, owners: &mut Owners, datapath: DatapathId) {
         let waiting = self.moves.all.iter_mut();
         let mut resumed = Vec::new();
         for (id, moving) in waiting {
@@ -584,12 +579,7 @@ impl Tables {
 
     /// Goes on with the move of a subject whose refused entries a switch has
     /// taken.
-    pub(super) fn resume_subject(
-        &mut self,
-        ctx: &mut Context,
-        owners: &mut Owners,
-        subject: EntryOwner,
-    ) {
+    pub fn resume_subject(&mut self, ctx: &mut Context, owners: &mut Owners, subject: EntryOwner) {
         if let Some(id) = self.moves.of.get(&subject).copied() {
             self.advance_move(ctx, owners, id);
         }

@@ -24,11 +24,7 @@ use super::{Context, Owners, Topology};
 const RETRY_WAIT: Duration = Duration::from_ms(20);
 
 impl Owners {
-    pub(super) fn check_intent(
-        &self,
-        topology: &Topology,
-        intent: &Intent,
-    ) -> Result<(), IntentRefusal> {
+    pub fn check_intent(&self, topology: &Topology, intent: &Intent) -> Result<(), IntentRefusal> {
         sense::check(intent).map_err(IntentRefusal::Senseless)?;
         if self.intents.by_name(&intent.name).is_some() {
             let name = intent.name.clone();
@@ -52,12 +48,12 @@ impl Owners {
     }
 
     /// Returns how many intents an application has.
-    pub(super) fn intents_of(&self, application: &str) -> usize {
+    pub fn intents_of(&self, application: &str) -> usize {
         self.all_intents_of(application).count()
     }
 
     /// Ends all intents of an application that is not loaded any more.
-    pub(super) fn end_intents_of(&self, ctx: &mut Context, application: &str) {
+    pub fn end_intents_of(&self, ctx: &mut Context, application: &str) {
         let ended: Vec<IntentId> = self.all_intents_of(application).collect();
         for id in ended {
             ctx.outbox.store(StoreWrite {
@@ -77,12 +73,7 @@ impl Owners {
     }
 
     /// Marks what the hosts of an intent send to all.
-    pub(super) fn mark_gatherings(
-        &mut self,
-        ctx: &Context,
-        topology: &Topology,
-        kind: &IntentKind,
-    ) {
+    pub fn mark_gatherings(&mut self, ctx: &Context, topology: &Topology, kind: &IntentKind) {
         if let IntentKind::HostToHost { one, other } = kind {
             for name in [one, other] {
                 if let Some(host) = topology.view.host(name) {
@@ -94,7 +85,7 @@ impl Owners {
     }
 
     /// Takes in what became of the rules of an intent.
-    pub(super) fn intent_settled(&mut self, ctx: &mut Context, id: IntentId, outcome: Outcome) {
+    pub fn intent_settled(&mut self, ctx: &mut Context, id: IntentId, outcome: Outcome) {
         let Some(held) = self.intents.get(id) else {
             return;
         };
@@ -123,7 +114,7 @@ impl Owners {
     }
 
     /// Notes how far an intent is, and tells if that is new.
-    pub(super) fn set_intent_state(&mut self, ctx: &mut Context, id: IntentId, state: IntentState) {
+    pub fn set_intent_state(&mut self, ctx: &mut Context, id: IntentId, state: IntentState) {
         let Some(held) = self.intents.get_mut(id) else {
             return;
         };
@@ -140,7 +131,7 @@ impl Owners {
     }
 
     /// Names whose a rule is, for people.
-    pub(super) fn name_of_subject(&self, subject: EntryOwner) -> String {
+    pub fn name_of_subject(&self, subject: EntryOwner) -> String {
         match subject {
             EntryOwner::Service
             | EntryOwner::KnownHost(_)
@@ -165,7 +156,7 @@ impl Owners {
     }
 
     /// Returns when intents need time.
-    pub(super) fn intents_deadline(&self, ctx: &Context) -> Option<Instant> {
+    pub fn intents_deadline(&self, ctx: &Context) -> Option<Instant> {
         if ctx.memory == Memory::Incomplete {
             return None;
         }
@@ -175,14 +166,14 @@ impl Owners {
     }
 
     /// Returns whether something has a way, and the way is whole.
-    pub(super) fn is_travelled(&self, topology: &Topology, item: Item) -> bool {
+    pub fn is_travelled(&self, topology: &Topology, item: Item) -> bool {
         let course = self.intents.course(item);
         course.is_some_and(|course| course.links().all(|link| topology.view.is_up(link)))
     }
 
     /// Returns the ways that something had to leave, if it can go back: they lead where
     /// the best ones do and are no dearer, and their links have been there for a while.
-    pub(super) fn home(
+    pub fn home(
         &self,
         ctx: &Context,
         topology: &Topology,
@@ -207,7 +198,7 @@ impl Owners {
 
     /// Returns whether something has a way that is whole and no dearer than the best one:
     /// then it stays where it is, unless it comes from elsewhere and can go back.
-    pub(super) fn is_kept(
+    pub fn is_kept(
         &mut self,
         ctx: &Context,
         topology: &Topology,
@@ -231,12 +222,12 @@ impl Owners {
     }
 
     /// Returns whether an application brings what goes to all to every host.
-    pub(super) fn is_flooded(&self) -> bool {
+    pub fn is_flooded(&self) -> bool {
         self.forwarding.is_some() || self.is_proactive
     }
 
     /// Takes in that applications have come or gone.
-    pub(super) fn mark_all_gatherings(&mut self, ctx: &Context, topology: &Topology) {
+    pub fn mark_all_gatherings(&mut self, ctx: &Context, topology: &Topology) {
         let kinds = self
             .intents
             .accepted()
@@ -249,11 +240,7 @@ impl Owners {
 
     /// Returns where a host is and where those are that intents connect it with, if
     /// there are any.
-    pub(super) fn peers(
-        &self,
-        topology: &Topology,
-        mac: MacAddress,
-    ) -> Option<(PortId, Vec<PortId>)> {
+    pub fn peers(&self, topology: &Topology, mac: MacAddress) -> Option<(PortId, Vec<PortId>)> {
         let host = topology.view.host_by_mac(mac)?;
         let source = host.attachment?;
         let intents = self.intents.of_host(&host.name);
@@ -274,13 +261,13 @@ impl Owners {
     }
 
     /// Takes in that a link is gone.
-    pub(super) fn intents_lose(&mut self, topology: &mut Topology, link: LinkEnds) {
+    pub fn intents_lose(&mut self, topology: &mut Topology, link: LinkEnds) {
         topology.refresh_atlas_link(link);
         self.intents.lose_link(link);
     }
 
     /// Takes in that a link is up.
-    pub(super) fn intents_gain(&mut self, ctx: &Context, topology: &mut Topology, link: LinkEnds) {
+    pub fn intents_gain(&mut self, ctx: &Context, topology: &mut Topology, link: LinkEnds) {
         topology.refresh_atlas_link(link);
         if self.intents.gain_link(link) {
             self.intents.return_at = Some(ctx.now + ctx.timers.return_wait);
@@ -288,11 +275,7 @@ impl Owners {
     }
 
     /// Takes in that a switch is connected, or is not any more.
-    pub(super) fn switch_concerns_intents(
-        &mut self,
-        topology: &mut Topology,
-        datapath: DatapathId,
-    ) {
+    pub fn switch_concerns_intents(&mut self, topology: &mut Topology, datapath: DatapathId) {
         if let Some((_, atlas)) = &mut topology.atlas {
             atlas.refresh(&topology.view, datapath);
         }
@@ -301,7 +284,7 @@ impl Owners {
     }
 
     /// Takes in that a host was found or has moved.
-    pub(super) fn host_concerns_intents(&mut self, ctx: &Context, topology: &Topology, name: &str) {
+    pub fn host_concerns_intents(&mut self, ctx: &Context, topology: &Topology, name: &str) {
         self.mark_route(topology, name);
         let concerned: Vec<IntentId> = self.intents.of_host(name).collect();
         for id in concerned {
@@ -314,14 +297,14 @@ impl Owners {
     }
 
     /// Has what waits tried again soon.
-    pub(super) fn try_waiting_intents(&mut self, ctx: &Context) {
+    pub fn try_waiting_intents(&mut self, ctx: &Context) {
         if self.intents.is_anything_waiting() && self.intents.retry_at.is_none() {
             self.intents.retry_at = Some(ctx.now + RETRY_WAIT);
         }
     }
 
     /// Takes in that proactive routes are wanted, or are not any more.
-    pub(super) fn proactive_routes_change(&mut self, topology: &Topology) {
+    pub fn proactive_routes_change(&mut self, topology: &Topology) {
         let kept: Vec<MacAddress> = self.intents.routes().collect();
         let known = topology.view.hosts().iter().map(|host| host.mac);
         for host in known.chain(kept) {
@@ -331,7 +314,7 @@ impl Owners {
     }
 
     /// Returns who has the rules of routes.
-    pub(super) fn owner_of_routes(&self) -> RuleOwner {
+    pub fn owner_of_routes(&self) -> RuleOwner {
         let kind = ApplicationKind::ProactiveRoutes;
         match self.applications.of_kind(kind) {
             Some(id) => self.owner_of_application(id),
@@ -340,7 +323,7 @@ impl Owners {
     }
 
     /// Takes in that a host was found, has moved or is gone.
-    pub(super) fn mark_route(&mut self, topology: &Topology, name: &str) {
+    pub fn mark_route(&mut self, topology: &Topology, name: &str) {
         if self.is_proactive
             && let Some(host) = topology.view.host(name)
         {
@@ -350,7 +333,7 @@ impl Owners {
 
     /// Returns whether a route is whole, leads from all switches from which it can
     /// and costs no more than the best one.
-    pub(super) fn is_route_kept(&self, topology: &Topology, item: Item, best: &Course) -> bool {
+    pub fn is_route_kept(&self, topology: &Topology, item: Item, best: &Course) -> bool {
         let Some(present) = self.intents.course(item) else {
             return false;
         };

@@ -24,7 +24,7 @@ const ECHO_PHASES: [u64; 3] = [2, 4, 6];
 
 impl Topology {
     /// Has the neighbours of a switch whose session is gone ask whether it forwards.
-    pub(super) fn suspect(&mut self, ctx: &mut Context, datapath: DatapathId) {
+    pub fn suspect(&mut self, ctx: &mut Context, datapath: DatapathId) {
         for (_, port) in self.asking(ctx, datapath) {
             self.echoes.begin(port);
             if self.echoes.is_proved(port) {
@@ -35,7 +35,7 @@ impl Topology {
 
     /// Has a neighbour that is heard turn round an echo, if it never has: later its
     /// silence will say something.
-    pub(super) fn prove(&mut self, ctx: &mut Context, datapath: DatapathId) {
+    pub fn prove(&mut self, ctx: &mut Context, datapath: DatapathId) {
         for (_, port) in self.asking(ctx, datapath) {
             let [first, ..] = ECHO_PHASES;
             if !self.echoes.is_proved(port) && self.phase_of(ctx, port) == Some(first) {
@@ -45,7 +45,7 @@ impl Topology {
     }
 
     /// Has both ends of a link that was found turn round an echo.
-    pub(super) fn prove_link(&mut self, ctx: &mut Context, link: LinkEnds) {
+    pub fn prove_link(&mut self, ctx: &mut Context, link: LinkEnds) {
         for end in link.both() {
             self.send_echo(ctx, end);
         }
@@ -53,7 +53,7 @@ impl Topology {
 
     /// Returns the links that lead to a switch from neighbours that are heard, with the
     /// ports of these.
-    pub(super) fn asking(&self, ctx: &Context, datapath: DatapathId) -> Vec<(LinkId, PortId)> {
+    pub fn asking(&self, ctx: &Context, datapath: DatapathId) -> Vec<(LinkId, PortId)> {
         let Some(switch) = self.view.switch(datapath) else {
             return Vec::new();
         };
@@ -69,7 +69,7 @@ impl Topology {
         links.collect()
     }
 
-    pub(super) fn is_echo_due(&self, ctx: &Context, port: PortId) -> bool {
+    pub fn is_echo_due(&self, ctx: &Context, port: PortId) -> bool {
         let phase = self.phase_of(ctx, port);
         phase.is_some_and(|phase| ECHO_PHASES.contains(&phase))
     }
@@ -82,13 +82,13 @@ impl Topology {
         Some((ctx.schedule.phase() + PROBE_PHASES - turn) % PROBE_PHASES)
     }
 
-    pub(super) fn send_echo(&mut self, ctx: &mut Context, port: PortId) {
+    pub fn send_echo(&mut self, ctx: &mut Context, port: PortId) {
         self.echoes.sent(port);
         self.send_probe(ctx, port, ECHO);
     }
 
     /// Takes an echo that has come back to a port.
-    pub(super) fn echo_returned(&mut self, ctx: &Context, from: PortId, to: PortId) {
+    pub fn echo_returned(&mut self, ctx: &Context, from: PortId, to: PortId) {
         if from != to || !self.view.echoed(ctx.now, to) {
             return;
         }
@@ -96,7 +96,7 @@ impl Topology {
     }
 
     /// Forgets what the echoes of a switch said: it is another one now, perhaps.
-    pub(super) fn doubt_echoes(&mut self, ctx: &Context, datapath: DatapathId) {
+    pub fn doubt_echoes(&mut self, ctx: &Context, datapath: DatapathId) {
         for (link, _) in self.asking(ctx, datapath) {
             self.echoes.forget(self.view.links()[link.index()].ends);
         }

@@ -35,7 +35,7 @@ const SETTLED_AT_ONCE: usize = 8_192;
 
 /// What waits for switches to confirm it.
 #[derive(Debug)]
-pub(super) enum Operation {
+pub enum Operation {
     /// The entries that make up for a broken link.
     Restore(Restoration),
     /// One stage of a move; the others follow.
@@ -50,34 +50,34 @@ pub(super) enum Operation {
 
 /// What was done about a broken link.
 #[derive(Debug)]
-pub(super) struct Restoration {
-    pub(super) link: LinkEnds,
-    pub(super) detected_at: Instant,
-    pub(super) flows: Vec<FlowId>,
-    pub(super) flow_mods: usize,
-    pub(super) switches: usize,
+pub struct Restoration {
+    pub link: LinkEnds,
+    pub detected_at: Instant,
+    pub flows: Vec<FlowId>,
+    pub flow_mods: usize,
+    pub switches: usize,
 }
 
 /// What the tables of switches should be, and how far they are.
 #[derive(Debug)]
-pub(super) struct Tables {
-    pub(super) desired: Desired,
-    pub(super) confirmations: Confirmations<Operation>,
-    pub(super) moves: StagedUpdates,
-    pub(super) unasked: Unasked,
-    pub(super) refusals: Refusals,
-    pub(super) reconciliation: Reconciliation,
+pub struct Tables {
+    pub desired: Desired,
+    pub confirmations: Confirmations<Operation>,
+    pub moves: StagedUpdates,
+    pub unasked: Unasked,
+    pub refusals: Refusals,
+    pub reconciliation: Reconciliation,
     /// Bundles that failed, whose errors may still arrive.
-    pub(super) refused_bundles: BTreeSet<(Slot, TransactionId)>,
+    pub refused_bundles: BTreeSet<(Slot, TransactionId)>,
     /// Flows whose prepared entries were sent and are not in the desired state
     /// yet.
-    pub(super) unrecorded: BTreeSet<FlowId>,
+    pub unrecorded: BTreeSet<FlowId>,
     /// Those whose entries are to be looked at, as a switch was given what it lacked.
-    pub(super) unsettled: BTreeSet<EntryOwner>,
+    pub unsettled: BTreeSet<EntryOwner>,
 }
 
 impl Tables {
-    pub(super) fn new(foreign: ForeignRules) -> Self {
+    pub fn new(foreign: ForeignRules) -> Self {
         Self {
             desired: Desired::default(),
             confirmations: Confirmations::default(),
@@ -92,7 +92,7 @@ impl Tables {
     }
 
     /// Gives a switch what every switch has, before anything else.
-    pub(super) fn want_services(&mut self, ctx: &mut Context, slot: Slot, datapath: DatapathId) {
+    pub fn want_services(&mut self, ctx: &mut Context, slot: Slot, datapath: DatapathId) {
         let class = ctx.parameters.echo_class(datapath);
         for service in rules::services(datapath, class) {
             let spot = (datapath, service.place());
@@ -104,7 +104,7 @@ impl Tables {
     }
 
     /// Wants nothing any more of a switch that will not come back.
-    pub(super) fn unwant_services(&mut self, ctx: &Context, datapath: DatapathId) {
+    pub fn unwant_services(&mut self, ctx: &Context, datapath: DatapathId) {
         let class = ctx.parameters.echo_class(datapath);
         for service in rules::services(datapath, class) {
             let spot = (datapath, service.place());
@@ -115,7 +115,7 @@ impl Tables {
 
     /// Brings what the switches should have up to date for a flow whose prepared
     /// entries were sent.
-    pub(super) fn record(&mut self, owners: &Owners, id: FlowId) {
+    pub fn record(&mut self, owners: &Owners, id: FlowId) {
         if !self.unrecorded.remove(&id) {
             return;
         }
@@ -129,7 +129,7 @@ impl Tables {
     }
 
     /// Does so for some of the flows that were restored.
-    pub(super) fn record_some(&mut self, owners: &Owners) {
+    pub fn record_some(&mut self, owners: &Owners) {
         for _ in 0..RECORDED_AT_ONCE {
             let Some(flow) = self.unrecorded.first().copied() else {
                 return;
@@ -139,14 +139,14 @@ impl Tables {
     }
 
     /// Does so for all of them.
-    pub(super) fn record_all(&mut self, owners: &Owners) {
+    pub fn record_all(&mut self, owners: &Owners) {
         while let Some(flow) = self.unrecorded.first().copied() {
             self.record(owners, flow);
         }
     }
 
     /// Notes that all that a subject was sent has been confirmed.
-    pub(super) fn confirm_entries(&mut self, subject: EntryOwner) {
+    pub fn confirm_entries(&mut self, subject: EntryOwner) {
         let spots: Vec<RuleKey> = self.desired.of_subject(subject).collect();
         for spot in spots {
             if self.is_synchronised(spot.0) {
@@ -156,13 +156,13 @@ impl Tables {
     }
 
     /// Returns whether a switch is connected and was given what it lacked.
-    pub(super) fn is_synchronised(&self, datapath: DatapathId) -> bool {
+    pub fn is_synchronised(&self, datapath: DatapathId) -> bool {
         self.desired.is_synchronised(datapath)
     }
 
     /// Returns what became of the entries of a subject, or `None` if switches
     /// have not confirmed them all yet.
-    pub(super) fn outcome(&self, subject: EntryOwner) -> Option<Outcome> {
+    pub fn outcome(&self, subject: EntryOwner) -> Option<Outcome> {
         match self.desired.progress(subject) {
             Progress::Confirmed => return Some(Outcome::Confirmed),
             Progress::Pending => return None,
@@ -193,7 +193,7 @@ impl Tables {
     }
 
     /// Tells the owner of entries what became of them, if that is settled.
-    pub(super) fn settle(&self, ctx: &mut Context, owners: &mut Owners, subject: EntryOwner) {
+    pub fn settle(&self, ctx: &mut Context, owners: &mut Owners, subject: EntryOwner) {
         if let Some(outcome) = self.outcome(subject) {
             owners.rules_settled(ctx, subject, outcome);
         }
@@ -201,12 +201,7 @@ impl Tables {
 
     /// Takes in that a switch was given what it lacked: tells those who have
     /// entries there, and goes on with what waited for it.
-    pub(super) fn synchronised(
-        &mut self,
-        ctx: &mut Context,
-        owners: &mut Owners,
-        datapath: DatapathId,
-    ) {
+    pub fn synchronised(&mut self, ctx: &mut Context, owners: &mut Owners, datapath: DatapathId) {
         self.desired.synchronise(datapath);
         ctx.promises_changed();
         let rules = self.desired.of_switch(datapath);
@@ -229,7 +224,7 @@ impl Tables {
     /// Tells some of those who have entries on switches that were given what they
     /// lacked what became of all of them. Where many switches come back at once, who
     /// has entries on all of them is looked at a few times, not once a switch.
-    pub(super) fn settle_some(&mut self, ctx: &mut Context, owners: &mut Owners) {
+    pub fn settle_some(&mut self, ctx: &mut Context, owners: &mut Owners) {
         let mut looked_at = 0;
         while looked_at < SETTLED_AT_ONCE
             && let Some(subject) = self.unsettled.pop_first()
@@ -242,7 +237,7 @@ impl Tables {
 
     /// Asks switches to confirm what they were sent. Gives the operation back if there is
     /// none to wait for.
-    pub(super) fn await_all(
+    pub fn await_all(
         &mut self,
         ctx: &mut Context,
         operation: Operation,
@@ -260,18 +255,13 @@ impl Tables {
     }
 
     /// Asks a switch to confirm what it was sent.
-    pub(super) fn await_one(&mut self, ctx: &mut Context, operation: Operation, slot: Slot) {
+    pub fn await_one(&mut self, ctx: &mut Context, operation: Operation, slot: Slot) {
         let done = self.await_all(ctx, operation, [slot]);
         debug_assert!(done.is_none(), "a switch is waited for");
     }
 
     /// Takes in that all that makes up for a broken link is there.
-    pub(super) fn restored(
-        &mut self,
-        ctx: &mut Context,
-        owners: &mut Owners,
-        restoration: Restoration,
-    ) {
+    pub fn restored(&mut self, ctx: &mut Context, owners: &mut Owners, restoration: Restoration) {
         ctx.promises_changed();
         for flow in &restoration.flows {
             self.record(owners, *flow);
@@ -285,7 +275,7 @@ impl Tables {
 
     /// Asks switches what they have counted. Those of version 1.0 are not asked: their
     /// translator knows no such question.
-    pub(super) fn ask_for_counts(&mut self, ctx: &mut Context) {
+    pub fn ask_for_counts(&mut self, ctx: &mut Context) {
         let wide: Vec<_> = ctx.sessions.ready().collect();
         for (datapath, slot) in wide {
             let entries = self.desired.count(datapath);
@@ -315,7 +305,7 @@ impl Tables {
     }
 
     /// Takes a part of what a switch has counted. Returns whether it was asked for that.
-    pub(super) fn counts_reported(
+    pub fn counts_reported(
         &self,
         ctx: &mut Context,
         slot: Slot,

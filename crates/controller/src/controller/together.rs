@@ -12,7 +12,7 @@ use super::{Context, ModeDesk, Network, Owners, Promises};
 
 impl Promises {
     /// Admits all of these flows, or none of them.
-    pub(super) fn admit_together(
+    pub fn admit_together(
         &mut self,
         ctx: &mut Context,
         network: &mut Network,
@@ -53,7 +53,7 @@ impl Promises {
 
     /// Answers what would be decided about these flows, one after the other, and
     /// leaves everything as it is.
-    pub(super) fn what_if(
+    pub fn what_if(
         &mut self,
         ctx: &mut Context,
         network: &mut Network,
@@ -141,7 +141,7 @@ impl Promises {
 
     /// Ends the flows that the store has kept of a request of which it could not
     /// keep all.
-    pub(super) fn undo(&self, ctx: &mut Context, decisions: &[Decision]) {
+    pub fn undo(&self, ctx: &mut Context, decisions: &[Decision]) {
         for decision in decisions {
             if let Decision::Accepted(accepted) = decision {
                 ctx.outbox.store(StoreWrite {
@@ -152,7 +152,7 @@ impl Promises {
         }
     }
 
-    pub(super) fn has_room_for(&self, requirements: usize) -> bool {
+    pub fn has_room_for(&self, requirements: usize) -> bool {
         self.desk.proposed() + requirements <= MAX_WAITING
     }
 }

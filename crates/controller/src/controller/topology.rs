@@ -29,14 +29,14 @@ use super::context::Memory;
 
 /// The switches that are configured, and since when strangers are away.
 #[derive(Debug, Default)]
-pub(super) struct Strangers {
-    pub(super) configured: BTreeSet<DatapathId>,
-    pub(super) away_since: BTreeMap<DatapathId, Instant>,
+pub struct Strangers {
+    pub configured: BTreeSet<DatapathId>,
+    pub away_since: BTreeMap<DatapathId, Instant>,
 }
 
 impl Strangers {
     /// Starts with the switches that a configuration names.
-    pub(super) fn new(configured: impl IntoIterator<Item = DatapathId>) -> Self {
+    pub fn new(configured: impl IntoIterator<Item = DatapathId>) -> Self {
         Self {
             configured: configured.into_iter().collect(),
             away_since: BTreeMap::new(),
@@ -46,35 +46,35 @@ impl Strangers {
 
 /// Since when the ports of hosts have no carrier; none without hosts is among them.
 #[derive(Debug, Default)]
-pub(super) struct Unplugged {
-    pub(super) since: BTreeMap<PortId, Instant>,
+pub struct Unplugged {
+    pub since: BTreeMap<PortId, Instant>,
 }
 
 /// What is known of the network.
 #[derive(Debug)]
-pub(super) struct Topology {
-    pub(super) view: View,
-    pub(super) hosts: Hosts,
+pub struct Topology {
+    pub view: View,
+    pub hosts: Hosts,
     /// Who else claims to be hosts that frames do not move.
-    pub(super) contests: Contests,
-    pub(super) unplugged: Unplugged,
-    pub(super) strangers: Strangers,
-    pub(super) prober: Prober,
-    pub(super) link_trust: LinkTrust,
-    pub(super) echoes: Echoes,
+    pub contests: Contests,
+    pub unplugged: Unplugged,
+    pub strangers: Strangers,
+    pub prober: Prober,
+    pub link_trust: LinkTrust,
+    pub echoes: Echoes,
     /// How many switches were not heard when that was last looked at.
-    pub(super) suspects: usize,
+    pub suspects: usize,
     /// The switches of which another controller is the master.
-    pub(super) others: BTreeSet<DatapathId>,
+    pub others: BTreeSet<DatapathId>,
     /// The links that went down and did not come back.
-    pub(super) broken: BTreeSet<LinkEnds>,
+    pub broken: BTreeSet<LinkEnds>,
     /// The links that flows from the store rely on and that are not confirmed
     /// yet, with the time since when they could have been.
-    pub(super) expected: BTreeMap<LinkEnds, Option<Instant>>,
+    pub expected: BTreeMap<LinkEnds, Option<Instant>>,
     /// The network as the searches for intents see it, by this metric.
-    pub(super) atlas: Option<(Metric, Atlas)>,
+    pub atlas: Option<(Metric, Atlas)>,
     /// What the store knows of the network.
-    pub(super) inventory: Inventory,
+    pub inventory: Inventory,
 }
 
 impl Topology {
@@ -83,7 +83,7 @@ impl Topology {
     /// # Panics
     ///
     /// If two hosts share a name or an address.
-    pub(super) fn new(
+    pub fn new(
         hosts: Vec<HostParameters>,
         switches: impl IntoIterator<Item = DatapathId>,
         (probe_key, seed): (Option<[u8; 16]>, u64),
@@ -108,7 +108,7 @@ impl Topology {
     }
 
     /// Notes whether the ports of a switch have a carrier.
-    pub(super) fn note_carriers(&mut self, ctx: &Context, datapath: DatapathId) {
+    pub fn note_carriers(&mut self, ctx: &Context, datapath: DatapathId) {
         let Some(switch) = self.view.switch(datapath) else {
             return;
         };
@@ -120,7 +120,7 @@ impl Topology {
     }
 
     /// Notes whether a port has a carrier.
-    pub(super) fn note_carrier(&mut self, ctx: &Context, at: PortId) {
+    pub fn note_carrier(&mut self, ctx: &Context, at: PortId) {
         let carrier = self.view.port(at).map(|port| port.carrier);
         let has_hosts = self.view.hosts_at(at).next().is_some();
         match carrier {
@@ -134,14 +134,14 @@ impl Topology {
     }
 
     /// Notes that a switch is away.
-    pub(super) fn note_away(&mut self, ctx: &Context, datapath: DatapathId) {
+    pub fn note_away(&mut self, ctx: &Context, datapath: DatapathId) {
         if !self.strangers.configured.contains(&datapath) {
             self.strangers.away_since.insert(datapath, ctx.now);
         }
     }
 
     /// Returns whether a link may be there, as probes say.
-    pub(super) fn is_believed(&mut self, ctx: &mut Context, link: LinkEnds) -> bool {
+    pub fn is_believed(&mut self, ctx: &mut Context, link: LinkEnds) -> bool {
         if self.view.is_up(link) {
             return true;
         }
@@ -158,20 +158,20 @@ impl Topology {
 
     /// Returns the alternative of a flow for the loss of a link, unless that is
     /// broken as well.
-    pub(super) fn alternative(&self, flow: &Flow, link: LinkEnds) -> Option<usize> {
+    pub fn alternative(&self, flow: &Flow, link: LinkEnds) -> Option<usize> {
         let mut alternatives = flow.admission.ways.alternatives.iter();
         let index = alternatives.position(|(broken, _)| *broken == link)?;
         let tree = &flow.admission.ways.alternatives[index].1;
         (self.broken.len() == 1 || self.is_whole(tree)).then_some(index)
     }
 
-    pub(super) fn is_whole(&self, tree: &Tree) -> bool {
+    pub fn is_whole(&self, tree: &Tree) -> bool {
         tree.links().all(|link| !self.broken.contains(&link))
     }
 
     /// Returns the best way that is whole: the base tree, an alternative for
     /// what is broken, a detour.
-    pub(super) fn best_way(&self, ctx: &Context, flow: &Flow) -> Way {
+    pub fn best_way(&self, ctx: &Context, flow: &Flow) -> Way {
         let admission = &flow.admission;
         let ways = &admission.ways;
         if self.broken.is_empty() || ways.links().iter().all(|link| !self.broken.contains(link)) {
@@ -210,13 +210,13 @@ impl Topology {
     }
 
     /// Returns the port at the other end of the link at a port.
-    pub(super) fn far_end(&self, port: PortId) -> Option<PortId> {
+    pub fn far_end(&self, port: PortId) -> Option<PortId> {
         let link = self.view.port(port)?.link?;
         self.view.links()[link.index()].ends.opposite(port)
     }
 
     /// Has the store keep a switch as it is now, if that is new to it.
-    pub(super) fn keep_switch(&mut self, ctx: &mut Context, datapath: DatapathId) {
+    pub fn keep_switch(&mut self, ctx: &mut Context, datapath: DatapathId) {
         if ctx.memory == Memory::Incomplete {
             return;
         }
@@ -230,20 +230,20 @@ impl Topology {
     }
 
     /// Has the store keep a link, if it is new to it.
-    pub(super) fn keep_link(&mut self, ctx: &mut Context, link: LinkEnds) {
+    pub fn keep_link(&mut self, ctx: &mut Context, link: LinkEnds) {
         if let Some(write) = self.inventory.note_link(link) {
             ctx.outbox.store(write);
         }
     }
 
     /// Has the store forget a link of which an end is joined to another port now.
-    pub(super) fn strike_link(&mut self, ctx: &mut Context, link: LinkEnds) {
+    pub fn strike_link(&mut self, ctx: &mut Context, link: LinkEnds) {
         if let Some(write) = self.inventory.strike_link(link) {
             ctx.outbox.store(write);
         }
     }
 
-    pub(super) fn switch_kept(&mut self, ctx: &mut Context, datapath: DatapathId, record: &[u8]) {
+    pub fn switch_kept(&mut self, ctx: &mut Context, datapath: DatapathId, record: &[u8]) {
         match self.inventory.switch_kept(datapath, record) {
             Some(ports) => {
                 self.view.remember_switch(ctx.now, datapath, &ports);
@@ -254,7 +254,7 @@ impl Topology {
     }
 
     /// Has the store keep where a host is, if it was seen there and that is new.
-    pub(super) fn keep_host(&mut self, ctx: &mut Context, name: &str, port: PortId) {
+    pub fn keep_host(&mut self, ctx: &mut Context, name: &str, port: PortId) {
         if ctx.memory == Memory::Incomplete {
             return;
         }
@@ -271,12 +271,12 @@ impl Topology {
         }
     }
 
-    pub(super) fn link_kept(&mut self, ctx: &Context, link: LinkEnds) {
+    pub fn link_kept(&mut self, ctx: &Context, link: LinkEnds) {
         self.inventory.link_kept(link);
         self.view.remember_link(ctx.now, link);
     }
 
-    pub(super) fn name_of_place(&self, ctx: &Context, place: Place) -> String {
+    pub fn name_of_place(&self, ctx: &Context, place: Place) -> String {
         let port = match place {
             Place::Switch(datapath) => return format!("switch {}", ctx.name_of_switch(datapath)),
             Place::Port(port) => port,
@@ -293,7 +293,7 @@ impl Topology {
         }
     }
 
-    pub(super) fn place_of(&self, endpoint: &Endpoint) -> Result<PortId, NoPath> {
+    pub fn place_of(&self, endpoint: &Endpoint) -> Result<PortId, NoPath> {
         match endpoint {
             Endpoint::Host(name) => {
                 let port = self.view.host(name).and_then(|host| host.attachment);
@@ -308,7 +308,7 @@ impl Topology {
         }
     }
 
-    pub(super) fn count_connected(&self) -> usize {
+    pub fn count_connected(&self) -> usize {
         let switches = self.view.switches().iter();
         switches
             .filter(|switch| switch.control == Control::Connected)
@@ -316,7 +316,7 @@ impl Topology {
     }
 
     /// Checks what can be checked without looking for a way; returns the hosts.
-    pub(super) fn check(&self, requirement: &Requirement) -> Result<(&Host, Vec<&Host>), Refusal> {
+    pub fn check(&self, requirement: &Requirement) -> Result<(&Host, Vec<&Host>), Refusal> {
         let Requirement {
             destinations,
             class,
@@ -351,12 +351,12 @@ impl Topology {
     }
 
     /// Sends a probe for a link from a port.
-    pub(super) fn probe(&mut self, ctx: &mut Context, port: PortId) {
+    pub fn probe(&mut self, ctx: &mut Context, port: PortId) {
         self.send_probe(ctx, port, MacAddress::NEAREST_BRIDGE);
     }
 
     /// Sends a probe of either kind from a port.
-    pub(super) fn send_probe(&mut self, ctx: &mut Context, port: PortId, to: MacAddress) {
+    pub fn send_probe(&mut self, ctx: &mut Context, port: PortId, to: MacAddress) {
         let Some(slot) = ctx.sessions.of_switch(port.datapath) else {
             return;
         };
@@ -369,7 +369,7 @@ impl Topology {
     }
 
     /// Sends probes from the ports of the switches whose turn it is.
-    pub(super) fn probe_part(&mut self, ctx: &mut Context) {
+    pub fn probe_part(&mut self, ctx: &mut Context) {
         let turn = ctx.schedule.phase;
         let is_due = |slot: &Slot| slot.index() as u64 % PROBE_PHASES == turn;
         let due: Vec<_> = ctx
@@ -391,26 +391,26 @@ impl Topology {
     }
 
     /// Returns the network as searches see it, laid out anew if it has grown.
-    pub(super) fn take_atlas(&mut self, ctx: &Context) -> Atlas {
+    pub fn take_atlas(&mut self, ctx: &Context) -> Atlas {
         match self.atlas.take() {
             Some((metric, atlas)) if metric == ctx.metric && atlas.is_of(&self.view) => atlas,
             Some(_) | None => Atlas::new(&self.view, &ctx.cost(BEST_EFFORT)),
         }
     }
 
-    pub(super) fn refresh_atlas_link(&mut self, link: LinkEnds) {
+    pub fn refresh_atlas_link(&mut self, link: LinkEnds) {
         if let Some((_, atlas)) = &mut self.atlas {
             atlas.refresh_link(&self.view, link);
         }
     }
 
-    pub(super) fn name_of_host(&self, mac: MacAddress) -> String {
+    pub fn name_of_host(&self, mac: MacAddress) -> String {
         let known = self.view.host_by_mac(mac);
         known.map_or_else(|| mac.to_string(), |host| host.name.clone())
     }
 
     /// Returns who claims to be an end of a flow, and is not where it is.
-    pub(super) fn disputes(&self, ctx: &Context, requirement: &Requirement) -> Vec<Dispute> {
+    pub fn disputes(&self, ctx: &Context, requirement: &Requirement) -> Vec<Dispute> {
         let receivers = requirement.destinations.iter();
         let ends = std::iter::once(&requirement.source).chain(receivers);
         let disputes = ends.flat_map(|host| {

@@ -26,15 +26,15 @@ const SLICE_ITEMS: usize = 256;
 const SLICE_VISITS: usize = 5_000;
 
 /// What a slice works with.
-pub(super) struct Slice {
-    pub(super) atlas: Atlas,
+pub struct Slice {
+    pub atlas: Atlas,
     /// What is moved in stages.
-    pub(super) moves: BTreeMap<EntryOwner, Part>,
+    pub moves: BTreeMap<EntryOwner, Part>,
 }
 
 impl Programs {
     /// Keeps a slice of what is stale.
-    pub(super) fn keep_intents(&mut self, ctx: &mut Context, network: &mut Network) {
+    pub fn keep_intents(&mut self, ctx: &mut Context, network: &mut Network) {
         if ctx.memory == Memory::Incomplete {
             return;
         }
@@ -219,12 +219,7 @@ impl Programs {
     }
 
     /// Gives a switch the rules of what holds at all switches.
-    pub(super) fn extend_intents(
-        &self,
-        ctx: &mut Context,
-        network: &mut Network,
-        datapath: DatapathId,
-    ) {
+    pub fn extend_intents(&self, ctx: &mut Context, network: &mut Network, datapath: DatapathId) {
         let everywhere: Vec<IntentId> = network.owners.intents.everywhere().collect();
         for id in everywhere {
             let Some(held) = network.owners.intents.get(id) else {
@@ -255,7 +250,7 @@ impl Programs {
     }
 
     /// Returns who has rules for frames of an intent that is not there yet, and where.
-    pub(super) fn conflict_of_new(
+    pub fn conflict_of_new(
         &self,
         ctx: &Context,
         network: &mut Network,

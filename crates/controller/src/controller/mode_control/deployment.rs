@@ -25,7 +25,7 @@ const UNASKED: TransactionId = TransactionId(0);
 impl ModeDesk {
     /// Asks a switch that has connected in which mode it is, and gives it the monitors
     /// that entries of it refer to.
-    pub(in super::super) fn begin_modes(
+    pub fn begin_modes(
         &mut self,
         ctx: &mut Context,
         network: &mut Network,
@@ -56,7 +56,7 @@ impl ModeDesk {
     }
 
     /// Sends what differs from what should be, and asks for what is not known.
-    pub(in super::super) fn keep_modes(&mut self, ctx: &mut Context, network: &mut Network) {
+    pub fn keep_modes(&mut self, ctx: &mut Context, network: &mut Network) {
         let Some(modes) = self.active() else {
             return;
         };

@@ -99,7 +99,7 @@ pub(super) enum Lock {
 
 /// The modes of the network.
 #[derive(Debug)]
-pub(in super::super) struct ModeDesk {
+pub struct ModeDesk {
     pub(super) settings: Option<Arc<Modes>>,
     pub(super) key: ModeKey,
     pub(super) members: BTreeMap<DatapathId, Member>,
@@ -123,7 +123,7 @@ impl ModeDesk {
     /// # Panics
     ///
     /// If the modes make no sense.
-    pub(in super::super) fn new(
+    pub fn new(
         now: Instant,
         modes: Option<Modes>,
         (secret, seed): (Option<[u8; 16]>, u64),
@@ -155,19 +155,19 @@ impl ModeDesk {
     }
 
     /// Returns what a level is called.
-    pub(in super::super) fn name_of(&self, level: Level) -> String {
+    pub fn name_of(&self, level: Level) -> String {
         let modes = self.settings.as_ref();
         modes.map_or_else(|| level.number().to_string(), |modes| modes.name(level))
     }
 
     /// Notes that a switch is gone.
-    pub(in super::super) fn lose(&mut self, ctx: &mut Context, datapath: DatapathId) {
+    pub fn lose(&mut self, ctx: &mut Context, datapath: DatapathId) {
         self.members.remove(&datapath);
         ctx.modes_changed();
     }
 
     /// Returns when everything is to be looked at.
-    pub(in super::super) fn deadline(&self, is_stale: bool) -> Option<Instant> {
+    pub fn deadline(&self, is_stale: bool) -> Option<Instant> {
         self.active()?;
         let wait = match is_stale {
             true => LOOK_PAUSE,

@@ -16,7 +16,7 @@ use super::desk::{Ability, Held, Lock};
 
 impl ModeDesk {
     /// Takes in what a switch reports, and returns whether it is of concern here.
-    pub(in super::super) fn mode_reported(
+    pub fn mode_reported(
         &mut self,
         ctx: &mut Context,
         datapath: DatapathId,
@@ -64,7 +64,7 @@ impl ModeDesk {
 
     /// Takes in that a switch refuses something, and returns whether it is of concern
     /// here.
-    pub(in super::super) fn mode_refused(
+    pub fn mode_refused(
         &mut self,
         ctx: &mut Context,
         datapath: DatapathId,
@@ -95,7 +95,7 @@ impl ModeDesk {
     }
 
     /// Takes in what a switch tells unasked.
-    pub(in super::super) fn mode_said(
+    pub fn mode_said(
         &mut self,
         ctx: &mut Context,
         network: &mut Network,

@@ -68,12 +68,7 @@ impl ModeDesk {
     }
 
     /// Does as was said, which the store has kept, whoever said so.
-    pub(in super::super) fn orders_kept(
-        &mut self,
-        ctx: &mut Context,
-        network: &Network,
-        bytes: &[u8],
-    ) {
+    pub fn orders_kept(&mut self, ctx: &mut Context, network: &Network, bytes: &[u8]) {
         match (Orders::from_bytes(bytes), self.active()) {
             (Some(orders), Some(modes)) => {
                 if orders.lock != Lock::Unsaid {
@@ -92,7 +87,7 @@ impl ModeDesk {
         self.settle_orders();
     }
 
-    pub(in super::super) fn orders_rejected(&mut self, ctx: &mut Context) {
+    pub fn orders_rejected(&mut self, ctx: &mut Context) {
         if let Some(id) = self.orders.waiting.pop_front() {
             ctx.outbox.reply(id, Reply::NotStored);
         }

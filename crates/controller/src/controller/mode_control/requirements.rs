@@ -8,11 +8,7 @@ use super::super::{ModeDesk, Owners};
 
 impl ModeDesk {
     /// Checks what a requirement says of levels; there is room for it.
-    pub(in super::super) fn check_levels(
-        &self,
-        owners: &Owners,
-        requirement: &Requirement,
-    ) -> Result<(), Refusal> {
+    pub fn check_levels(&self, owners: &Owners, requirement: &Requirement) -> Result<(), Refusal> {
         if requirement.modes.is_none() {
             return Ok(());
         }

@@ -132,11 +132,7 @@ impl ModeDesk {
     }
 
     /// Takes in that a switch has done or refused what it was asked for.
-    pub(in super::super) fn level_answered(
-        &mut self,
-        ctx: &mut Context,
-        transaction: TransactionId,
-    ) {
+    pub fn level_answered(&mut self, ctx: &mut Context, transaction: TransactionId) {
         let asked = self.asked.take();
         let Some(asked) = asked.filter(|asked| asked.transaction == transaction) else {
             return;
@@ -181,7 +177,7 @@ impl ModeDesk {
     }
 
     /// Takes in that all switches have the entries of another level.
-    pub(in super::super) fn level_written(&self, ctx: &mut Context, level: Level, begun: Instant) {
+    pub fn level_written(&self, ctx: &mut Context, level: Level, begun: Instant) {
         let Some(modes) = self.active() else {
             return;
         };
@@ -190,7 +186,7 @@ impl ModeDesk {
     }
 
     /// Does what an operator asks for.
-    pub(in super::super) fn set_mode(
+    pub fn set_mode(
         &mut self,
         ctx: &mut Context,
         network: &mut Network,
@@ -251,13 +247,13 @@ impl ModeDesk {
         ctx.outbox.reply(id, Reply::ModeRefused(refusal));
     }
 
-    pub(in super::super) fn show_mode(&self, ctx: &mut Context, id: RequestId) {
+    pub fn show_mode(&self, ctx: &mut Context, id: RequestId) {
         let report = self.mode_report(ctx);
         ctx.outbox.reply(id, Reply::Mode(report));
     }
 
     /// Returns in which mode the network is; nothing if it has none.
-    pub(in super::super) fn mode_report(&self, ctx: &Context) -> Option<Box<ModeReport>> {
+    pub fn mode_report(&self, ctx: &Context) -> Option<Box<ModeReport>> {
         let modes = self.settings.as_ref()?;
         let (mut mode, origin) = self.agreed();
         if modes.strategy == Strategy::StdSdn {
