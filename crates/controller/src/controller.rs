@@ -1,31 +1,32 @@
 //! The controller core: takes what happened, says what to do.
 //!
-//! Nothing is decided here. Each input goes to the module whose concern it is:
+//! Nothing is decided here. Each input goes to the part whose concern it is:
 //!
-//! | what happens | where it is handled |
-//! |---|---|
-//! | a connection, a message, a switch that comes or goes | `southbound` |
-//! | applications that come and go | `applications` |
-//! | a frame that a switch hands over | `frames` |
-//! | a request | `requests`, `together`, `listing` |
-//! | a record of the store | `memory` |
-//! | rules that somebody wants | `desired`, `moves` |
-//! | rules that a switch refuses | `refusals` |
-//! | rules that a switch has or has not | `reconciliation`, `repairs`, `inspection` |
-//! | words of version 1.0 | `translation` |
-//! | a link that is found or lost | `links` |
-//! | a switch that is not heard | `echoes` |
-//! | a switch that has another master | `mastery` |
-//! | how promises stand | `promises` |
-//! | a host that is found | `whereabouts` |
-//! | a host that is named or removed | `naming` |
-//! | a host that moves | `mobility` |
-//! | a host whose cable is out | `ageing` |
-//! | a question for paths | `paths` |
-//! | what else is programmed, and what it needs when the network changes | `intents`, `upkeep` |
-//! | settings that are changed | `settings` |
-//! | criticality modes | `modes` |
-//! | time | `timers` |
+//! | part | what it keeps, and does | where |
+//! |---|---|---|
+//! | `Context` | time, settings, connections, what goes out | `context`, `names` |
+//! | `Topology` | what is known of the network | `topology`, `suspects` |
+//! | `Owners` | who has entries: flows, intents, applications | `owners`, `leaving`, `stale_intents` |
+//! | `Tables` | what the tables of switches should be | `tables`, `staged_updates`, `refusals`, `reconciliation`, `repairs`, `inspection` |
+//! | `Network` | the three before, and what concerns all of them | `network`, `adoption` |
+//! | `Recovery` | what is done about links that break and come back | `recovery` |
+//! | `ModeDesk` | criticality modes | `mode_control` |
+//! | `Promises` | who is promised what, and how promises stand | `requests`, `together`, `flow_ways`, `rearrangement`, `mobility`, `promises`, `listing`, `paths` |
+//! | `Programs` | what else is programmed, as the network changes | `programs`, `upkeep`, `proactive` |
+//! | `Southbound` | how we speak with switches | `southbound` |
+//! | `HostDesk` | hosts that are named, removed or gone | `naming`, `ageing` |
+//! | `Loading` | applications that come and go | `loading` |
+//! | `SettingsDesk` | settings that are changed | `settings` |
+//!
+//! A part owns its state and is given those above it in this table, never one below: so no
+//! part waits for another that waits for it, and `&` and `&mut` say who writes what. What
+//! the parts above are to be told goes through what they keep: a flow or an intent notes
+//! what became of its entries in `Owners`, and that promises or modes are to be looked at
+//! again is a mark in `Context`.
+//!
+//! What concerns nearly all parts is dispatched by the controller itself: what switches say
+//! (`messages`, `frames`, `translation`, `other_masters`), records of the store (`memory`),
+//! hosts that are found (`whereabouts`) and time (`timers`).
 
 mod adoption;
 mod ageing;

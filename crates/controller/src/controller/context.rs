@@ -1,7 +1,7 @@
 //! What all parts of the controller work with: time, settings, connections, and what goes
 //! out.
 //!
-//! It is passed to them and knows none of them, so that each can be read beside it alone.
+//! It is given to all of them and knows none.
 
 use std::sync::Arc;
 

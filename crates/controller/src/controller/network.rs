@@ -1,8 +1,8 @@
 //! The network: what is known of it, who has entries at its switches, and what their
 //! tables should be.
 //!
-//! Those who decide are given it as one. Within it, the topology knows nothing of the
-//! owners, and these nothing of the tables.
+//! Those who decide are given it as one, as nearly all of them need all of it. Within it,
+//! the topology knows nothing of the owners, and these nothing of the tables.
 
 use std::collections::BTreeMap;
 

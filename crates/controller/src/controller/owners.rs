@@ -1,7 +1,6 @@
 //! Who has entries at switches: flows, intents and applications.
 //!
-//! They are told what becomes of their entries, so they are below the tables, which they
-//! know nothing of.
+//! They are told what becomes of their entries by the tables, and know nothing of these.
 
 use units::Duration;
 use wire::ethernet::MacAddress;
