@@ -169,9 +169,7 @@ impl Controller {
             loading: Loading::default(),
             settings_desk: SettingsDesk::default(),
         };
-        controller
-            .loading
-            .follow_applications(&mut controller.ctx, &mut controller.network);
+        Loading::follow_applications(&mut controller.ctx, &mut controller.network);
         controller
     }
 
@@ -343,11 +341,11 @@ impl Controller {
                 &free,
                 &classes,
             )),
-            Request::Flows => promises.list_flows(ctx, network, FlowId(0), usize::MAX),
+            Request::Flows => Promises::list_flows(ctx, network, FlowId(0), usize::MAX),
             Request::FlowsAfter { after, most } => {
-                promises.list_flows(ctx, network, after, most.min(MAX_FLOWS_AT_ONCE))
+                Promises::list_flows(ctx, network, after, most.min(MAX_FLOWS_AT_ONCE))
             }
-            Request::Flow(name) => promises.show_flow(ctx, network, name),
+            Request::Flow(name) => Promises::show_flow(ctx, network, name),
             Request::Topology => Reply::Topology(owners.topology_summary(topology)),
             Request::Promises => Reply::Promises(Box::new(promises.promises(owners))),
             Request::AddIntents(intents) => {
@@ -356,7 +354,7 @@ impl Controller {
             Request::RemoveIntent(name) => {
                 return self.programs.remove_intent(ctx, owners, id, by, name);
             }
-            Request::Intents => Reply::Intents(self.programs.intent_summaries(ctx, network)),
+            Request::Intents => Reply::Intents(Programs::intent_summaries(ctx, network)),
             Request::Paths(query) => {
                 Reply::Paths(promises.find_paths(ctx, topology, modes, &query))
             }
@@ -364,14 +362,12 @@ impl Controller {
             Request::SetHost(host) => return self.host_desk.set_host(ctx, network, id, host),
             Request::Load(manifest) => return self.loading.load(ctx, owners, id, manifest),
             Request::Unload(name) => return self.loading.unload(ctx, owners, id, name),
-            Request::Reload(name) => return self.loading.reload(ctx, network, id, name),
-            Request::Applications => {
-                Reply::Applications(self.loading.application_summaries(network, &self.programs))
-            }
+            Request::Reload(name) => return Loading::reload(ctx, network, id, name),
+            Request::Applications => Reply::Applications(Loading::application_summaries(network)),
             Request::RemoveHost(name) => return self.host_desk.remove_host(ctx, network, id, name),
             Request::Rules(datapath) => return network.list_rules(ctx, id, datapath),
             Request::Reconcile(datapath) => return network.reconcile(ctx, id, datapath),
-            Request::Settings => Reply::Settings(self.settings_desk.settings(ctx, &network.tables)),
+            Request::Settings => Reply::Settings(SettingsDesk::settings(ctx, &network.tables)),
             Request::Configure(change) => {
                 let tables = &network.tables;
                 return self.settings_desk.configure(ctx, tables, id, change);

@@ -21,7 +21,7 @@ use super::{Context, HostDesk, Network};
 
 impl HostDesk {
     /// Forgets the hosts that were learned at ports which have had no carrier for long.
-    pub fn forget_unplugged(&self, ctx: &mut Context, network: &mut Network) {
+    pub fn forget_unplugged(ctx: &mut Context, network: &mut Network) {
         let (now, timeout) = (ctx.now, ctx.timers.host_timeout);
         let since = network.topology.unplugged.since.iter();
         let due = since.filter(|(_, since)| now.saturating_since(**since) >= timeout);
@@ -31,7 +31,7 @@ impl HostDesk {
             let gone = hosts.filter(|host| network.owners.is_to_be_forgotten(host));
             let gone: Vec<MacAddress> = gone.map(|host| host.mac).collect();
             for mac in gone {
-                self.drop_host(ctx, network, mac);
+                Self::drop_host(ctx, network, mac);
             }
             if network.topology.view.hosts_at(port).next().is_none() {
                 network.topology.unplugged.since.remove(&port);
@@ -40,7 +40,7 @@ impl HostDesk {
     }
 
     /// Forgets the strangers that have been away for long.
-    pub fn forget_strangers(&self, ctx: &mut Context, network: &mut Network) {
+    pub fn forget_strangers(ctx: &mut Context, network: &mut Network) {
         let (now, timeout) = (ctx.now, ctx.timers.host_timeout);
         let away = network.topology.strangers.away_since.iter();
         let due = away.filter(|(_, since)| now.saturating_since(**since) >= timeout);
@@ -51,18 +51,18 @@ impl HostDesk {
                 .owners
                 .is_stranger(&network.topology, datapath, Control::Lost)
             {
-                self.drop_stranger(ctx, network, datapath);
+                Self::drop_stranger(ctx, network, datapath);
             }
         }
     }
 
     /// Forgets a stranger with the hosts that it has told of.
-    pub fn drop_stranger(&self, ctx: &mut Context, network: &mut Network, datapath: DatapathId) {
+    pub fn drop_stranger(ctx: &mut Context, network: &mut Network, datapath: DatapathId) {
         let hosts = network.topology.view.hosts().iter();
         let told = hosts.filter(|host| host.attachment.is_some_and(|at| at.datapath == datapath));
         let told: Vec<MacAddress> = told.map(|host| host.mac).collect();
         for mac in told {
-            self.drop_host(ctx, network, mac);
+            Self::drop_host(ctx, network, mac);
         }
         network.drop_switch(ctx, datapath);
     }

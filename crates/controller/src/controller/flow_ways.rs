@@ -125,16 +125,15 @@ impl Promises {
         course: &mut Course,
         destination: PortId,
     ) -> Option<Reserved> {
-        let alternatives = self
-            .find_alternatives(
-                ctx,
-                topology,
-                requirement,
-                course.source,
-                &[destination],
-                &base,
-            )
-            .ok()?;
+        let alternatives = Self::find_alternatives(
+            ctx,
+            topology,
+            requirement,
+            course.source,
+            &[destination],
+            &base,
+        )
+        .ok()?;
         course.ways = Arc::new(Ways::new(base, alternatives));
         self.reserve(requirement, course).ok()
     }
@@ -162,7 +161,7 @@ impl Promises {
             return Ok(Arc::clone(known));
         }
         let (base, alternatives) =
-            self.find_ways(ctx, topology, requirement, source, destinations)?;
+            Self::find_ways(ctx, topology, requirement, source, destinations)?;
         let ways = Arc::new(Ways::new(base, alternatives));
         if let Some(ends) = ends {
             self.known_ways.insert(ends, Arc::clone(&ways));
@@ -172,7 +171,6 @@ impl Promises {
 
     /// Finds the base tree and what replaces it when a link of it breaks.
     fn find_ways(
-        &self,
         ctx: &Context,
         topology: &Topology,
         requirement: &Requirement,
@@ -186,13 +184,12 @@ impl Promises {
             to: name_of_destination(requirement, destinations, port),
         })?;
         let alternatives =
-            self.find_alternatives(ctx, topology, requirement, source, destinations, &base)?;
+            Self::find_alternatives(ctx, topology, requirement, source, destinations, &base)?;
         Ok((base, alternatives))
     }
 
     /// Finds what replaces a base tree when a link of it breaks.
     fn find_alternatives(
-        &self,
         ctx: &Context,
         topology: &Topology,
         requirement: &Requirement,

@@ -12,8 +12,8 @@ use crate::place::{LinkEnds, PortId};
 use crate::session::Slot;
 use crate::view::Confirmed;
 
-use super::Controller;
 use super::context::Memory;
+use super::{Controller, Recovery};
 
 impl Controller {
     /// Takes a frame that a switch handed over.
@@ -134,7 +134,7 @@ impl Controller {
                     self.recovery
                         .link_lost(ctx, network, lost, Detection::Recabled);
                 }
-                self.recovery.link_found(ctx, network, link);
+                Recovery::link_found(ctx, network, link);
             }
         }
     }

@@ -139,7 +139,7 @@ impl Owners {
         }
     }
 
-    pub fn forget_leaving(&self, ctx: &mut Context, number: u32) {
+    pub fn forget_leaving(ctx: &mut Context, number: u32) {
         ctx.outbox.store(StoreWrite {
             key: Key::Leaving(number),
             value: None,
@@ -161,7 +161,7 @@ impl Owners {
     /// Takes note that a flow stays after all.
     pub fn stays(&mut self, ctx: &mut Context, id: FlowId) {
         if let Some(number) = self.leaving.numbers.remove(&id) {
-            self.forget_leaving(ctx, number);
+            Self::forget_leaving(ctx, number);
         }
     }
 }

@@ -12,38 +12,32 @@ use super::{Context, Network, Owners, Promises};
 
 impl Promises {
     /// Lists the flows with numbers above `after`, at most so many.
-    pub fn list_flows(
-        &self,
-        ctx: &Context,
-        network: &Network,
-        after: FlowId,
-        most: usize,
-    ) -> Reply {
+    pub fn list_flows(ctx: &Context, network: &Network, after: FlowId, most: usize) -> Reply {
         let flows = network.owners.flows.after(after);
         let admitted = flows.filter(|flow| flow.is_admitted());
         Reply::Flows(
             admitted
                 .take(most)
-                .map(|flow| self.summary(ctx, network, flow))
+                .map(|flow| Self::summary(ctx, network, flow))
                 .collect(),
         )
     }
 
-    pub fn show_flow(&self, ctx: &Context, network: &Network, name: String) -> Reply {
+    pub fn show_flow(ctx: &Context, network: &Network, name: String) -> Reply {
         let flows = &network.owners.flows;
         let known = flows.by_name(&name).and_then(|id| flows.get(id));
         match known.filter(|flow| flow.is_admitted()) {
-            Some(flow) => Reply::Flows(vec![self.summary(ctx, network, flow)]),
+            Some(flow) => Reply::Flows(vec![Self::summary(ctx, network, flow)]),
             None => Reply::UnknownFlow(name),
         }
     }
 
-    pub fn summary(&self, ctx: &Context, network: &Network, flow: &Flow) -> FlowSummary {
+    pub fn summary(ctx: &Context, network: &Network, flow: &Flow) -> FlowSummary {
         FlowSummary {
             requirement: flow.admission.requirement.clone(),
-            accepted: self.accepted(ctx, flow),
+            accepted: Self::accepted(ctx, flow),
             travels: flow.travels(),
-            promise: self.promise_now(ctx, network, flow),
+            promise: Self::promise_now(ctx, network, flow),
             installed: network.tables.outcome(EntryOwner::Flow(flow.id))
                 == Some(Outcome::Confirmed),
             disputes: network.topology.disputes(ctx, &flow.admission.requirement),
@@ -76,7 +70,7 @@ impl Promises {
         }
     }
 
-    pub fn accepted(&self, ctx: &Context, flow: &Flow) -> Accepted {
+    pub fn accepted(ctx: &Context, flow: &Flow) -> Accepted {
         let admission = &flow.admission;
         let ways = &admission.ways;
         let (route, alternatives) = ways.routes.get_or_init(|| {
@@ -93,12 +87,12 @@ impl Promises {
             guarantee: admission.guarantee,
             route: Arc::clone(route),
             alternatives: Arc::clone(alternatives),
-            cover: self.cover(ctx, flow),
+            cover: Self::cover(ctx, flow),
         }
     }
 
     /// Returns which failures the promised interruption of a flow covers.
-    fn cover(&self, ctx: &Context, flow: &Flow) -> Option<Cover> {
+    fn cover(ctx: &Context, flow: &Flow) -> Option<Cover> {
         flow.admission.guarantee?;
         match flow.admission.requirement.protection {
             Protection::None => None,

@@ -98,7 +98,7 @@ impl Loading {
         for name in &names {
             let application = network.owners.applications.by_name(name);
             if let Some(application) = application.filter(|it| !Applications::is_later(*it)) {
-                self.drop_application(ctx, network, application);
+                Self::drop_application(ctx, network, application);
             }
         }
         self.unloaded = names;
@@ -114,7 +114,7 @@ impl Loading {
     }
 
     /// Lets an application begin anew.
-    pub fn reload(&self, ctx: &mut Context, network: &mut Network, id: RequestId, name: String) {
+    pub fn reload(ctx: &mut Context, network: &mut Network, id: RequestId, name: String) {
         let application = network.owners.applications.by_name(&name);
         let known = application.and_then(|application| {
             let loaded = network.owners.applications.get(application)?;
@@ -131,7 +131,7 @@ impl Loading {
                     forwarding.begin_anew();
                 }
             }
-            ApplicationKind::Deterministic => self.want_known_hosts(ctx, network),
+            ApplicationKind::Deterministic => Self::want_known_hosts(ctx, network),
             ApplicationKind::ProactiveRoutes => {
                 network.owners.proactive_routes_change(&network.topology)
             }
@@ -140,11 +140,7 @@ impl Loading {
         ctx.outbox.reply(id, Reply::Reloaded);
     }
 
-    pub fn application_summaries(
-        &self,
-        network: &Network,
-        programs: &Programs,
-    ) -> Vec<ApplicationSummary> {
+    pub fn application_summaries(network: &Network) -> Vec<ApplicationSummary> {
         let all = network.owners.applications.iter();
         let summary = |(id, loaded): (ApplicationId, &crate::applications::Loaded)| {
             let subject = EntryOwner::Application(id);
@@ -153,7 +149,7 @@ impl Loading {
                 manifest: loaded.manifest.clone(),
                 intents: network.owners.intents_of(&loaded.manifest.name),
                 rules: match loaded.manifest.kind {
-                    ApplicationKind::ProactiveRoutes => programs.count_route_rules(network),
+                    ApplicationKind::ProactiveRoutes => Programs::count_route_rules(network),
                     ApplicationKind::ReactiveForwarding
                     | ApplicationKind::Deterministic
                     | ApplicationKind::External => {
@@ -189,7 +185,7 @@ impl Loading {
             Ok(manifest) => {
                 let name = manifest.name.clone();
                 network.owners.applications.insert(application, manifest);
-                self.follow_applications(ctx, network);
+                Self::follow_applications(ctx, network);
                 ctx.outbox.notify(Event::ApplicationLoaded { name });
                 if let Some((id, _)) = waiting {
                     ctx.outbox.reply(id, Reply::Loaded(application));
@@ -214,7 +210,7 @@ impl Loading {
         network: &mut Network,
         application: ApplicationId,
     ) {
-        self.drop_application(ctx, network, application);
+        Self::drop_application(ctx, network, application);
         let waiting = self.unloads.remove(&application);
         for id in waiting.into_iter().flatten() {
             ctx.outbox.reply(id, Reply::Unloaded);
@@ -230,32 +226,27 @@ impl Loading {
         }
     }
 
-    fn drop_application(
-        &self,
-        ctx: &mut Context,
-        network: &mut Network,
-        application: ApplicationId,
-    ) {
+    fn drop_application(ctx: &mut Context, network: &mut Network, application: ApplicationId) {
         let Some(manifest) = network.owners.applications.remove(application) else {
             return;
         };
         network.clear_rules(ctx, EntryOwner::Application(application));
         network.owners.end_intents_of(ctx, &manifest.name);
-        self.follow_applications(ctx, network);
+        Self::follow_applications(ctx, network);
         ctx.outbox.notify(Event::ApplicationUnloaded {
             name: manifest.name,
         });
     }
 
     /// Lets the application decide about frames that no flow claims which is to.
-    pub fn follow_applications(&self, ctx: &mut Context, network: &mut Network) {
+    pub fn follow_applications(ctx: &mut Context, network: &mut Network) {
         match (
             network.owners.applications.decider(),
             &network.owners.forwarding,
         ) {
             (ApplicationKind::ReactiveForwarding, None) => {
                 network.owners.forwarding = Some(Forwarding::new(ctx.seed));
-                self.want_known_hosts(ctx, network);
+                Self::want_known_hosts(ctx, network);
                 network.owners.follow_links(ctx, &network.topology);
             }
             (ApplicationKind::Deterministic, Some(_)) => {
@@ -263,7 +254,7 @@ impl Loading {
                 for (_, slot) in ctx.sessions.ready() {
                     forwarding::emit_forget(ctx.outbox.to(slot));
                 }
-                self.want_known_hosts(ctx, network);
+                Self::want_known_hosts(ctx, network);
             }
             (
                 ApplicationKind::ReactiveForwarding
@@ -283,7 +274,7 @@ impl Loading {
 
     /// Has switches discard what known hosts send that nobody claims, unless it is
     /// forwarded.
-    fn want_known_hosts(&self, ctx: &mut Context, network: &mut Network) {
+    fn want_known_hosts(ctx: &mut Context, network: &mut Network) {
         let hosts = network.topology.view.hosts().iter();
         let attached = hosts.filter_map(|host| Some((host.mac, host.attachment?)));
         let attached: Vec<_> = attached.collect();

@@ -11,7 +11,7 @@ use crate::session::{CloseReason, ConnectionId, Session, Slot, Step, port_of};
 use crate::view::{Carrier, Control, Port};
 
 use super::context::Memory;
-use super::{Controller, Network, Topology};
+use super::{Controller, HostDesk, Network, Programs, Southbound, Topology};
 
 impl Controller {
     pub(super) fn connected(&mut self, connection: ConnectionId) {
@@ -41,7 +41,7 @@ impl Controller {
     /// Closes a connection for what its peer did.
     pub(super) fn close(&mut self, slot: Slot, reason: CloseReason) {
         self.ctx.counters.closed += 1;
-        self.southbound.translate_last_words(&mut self.ctx, slot);
+        Southbound::translate_last_words(&mut self.ctx, slot);
         self.ctx.outbox.close(slot, reason);
         self.forget(slot);
     }
@@ -356,7 +356,7 @@ impl Controller {
         self.recovery.check_expected(ctx, network);
         let (topology, owners) = (&mut network.topology, &mut network.owners);
         owners.switch_concerns_intents(topology, datapath);
-        self.programs.extend_intents(ctx, network, datapath);
+        Programs::extend_intents(ctx, network, datapath);
         network.owners.follow_links(ctx, &network.topology);
         self.modes.begin_modes(ctx, network, slot, datapath);
         if ctx.memory == Memory::Complete {
@@ -444,9 +444,7 @@ impl Controller {
         };
         if let Some(oldest) = away.into_iter().map(|(_, it)| it).find(is_stranger) {
             self.network.topology.strangers.away_since.remove(&oldest);
-            return self
-                .host_desk
-                .drop_stranger(&mut self.ctx, &mut self.network, oldest);
+            return HostDesk::drop_stranger(&mut self.ctx, &mut self.network, oldest);
         }
         if self
             .network
@@ -463,8 +461,7 @@ impl Controller {
             let stranger = self.ctx.sessions.ready().find(is_stranger);
             if let Some((stranger, slot)) = stranger {
                 self.close(slot, CloseReason::TooLarge);
-                self.host_desk
-                    .drop_stranger(&mut self.ctx, &mut self.network, stranger);
+                HostDesk::drop_stranger(&mut self.ctx, &mut self.network, stranger);
             }
         }
     }

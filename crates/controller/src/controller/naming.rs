@@ -45,7 +45,7 @@ impl HostDesk {
             ctx.outbox.reply(id, Reply::Busy);
             return;
         }
-        if let Err(refusal) = self.check_host(network, &host) {
+        if let Err(refusal) = Self::check_host(network, &host) {
             ctx.outbox.reply(id, Reply::HostRefused(refusal));
             return;
         }
@@ -56,7 +56,7 @@ impl HostDesk {
         self.named.insert(host.mac, (id, host.name));
     }
 
-    fn check_host(&self, network: &Network, host: &StaticHost) -> Result<(), HostRefusal> {
+    fn check_host(network: &Network, host: &StaticHost) -> Result<(), HostRefusal> {
         let before = network
             .topology
             .view
@@ -89,7 +89,7 @@ impl HostDesk {
             return;
         }
         if !self.kept.contains(&mac) {
-            self.drop_host(ctx, network, mac);
+            Self::drop_host(ctx, network, mac);
             ctx.outbox.reply(id, Reply::HostRemoved);
             return;
         }
@@ -103,7 +103,7 @@ impl HostDesk {
     /// Removes a host that the store has forgotten.
     pub fn host_struck(&mut self, ctx: &mut Context, network: &mut Network, mac: MacAddress) {
         self.kept.remove(&mac);
-        self.drop_host(ctx, network, mac);
+        Self::drop_host(ctx, network, mac);
         let waiting = self.removed.remove(&mac);
         for id in waiting.into_iter().flatten() {
             ctx.outbox.reply(id, Reply::HostRemoved);
@@ -119,7 +119,7 @@ impl HostDesk {
     }
 
     /// Removes a host from the view, with its rules.
-    pub fn drop_host(&self, ctx: &mut Context, network: &mut Network, mac: MacAddress) {
+    pub fn drop_host(ctx: &mut Context, network: &mut Network, mac: MacAddress) {
         let Some(name) = network
             .topology
             .view

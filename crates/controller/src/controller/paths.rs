@@ -175,7 +175,7 @@ impl Promises {
                 }
             },
         };
-        Some(self.found(ctx, &tree, path.cost, guarantee))
+        Some(Self::found(ctx, &tree, path.cost, guarantee))
     }
 
     /// Asks the ledger along all paths at once, where those that were proposed have
@@ -197,10 +197,10 @@ impl Promises {
             Some(PortId::new(tree.branches[parent].datapath, port))
         });
         let cost = leaves.map(cost).sum();
-        Some(self.found(ctx, &tree, cost, Some(guarantee)))
+        Some(Self::found(ctx, &tree, cost, Some(guarantee)))
     }
 
-    fn found(&self, ctx: &Context, tree: &Tree, cost: u64, guarantee: Option<Delay>) -> FoundPath {
+    fn found(ctx: &Context, tree: &Tree, cost: u64, guarantee: Option<Delay>) -> FoundPath {
         FoundPath {
             route: ctx.route(tree),
             cost,

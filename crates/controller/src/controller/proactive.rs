@@ -18,7 +18,7 @@ use super::{Context, Network, Programs, Topology};
 
 impl Programs {
     /// Returns how many rules there are for routes.
-    pub fn count_route_rules(&self, network: &Network) -> usize {
+    pub fn count_route_rules(network: &Network) -> usize {
         let hosts = network.owners.intents.routes().map(Some);
         let subjects = hosts.chain([None]).map(EntryOwner::Route);
         subjects
@@ -28,7 +28,6 @@ impl Programs {
 
     /// Leads frames from everywhere to a host.
     pub fn keep_route(
-        &self,
         ctx: &mut Context,
         network: &mut Network,
         mac: MacAddress,
@@ -60,7 +59,7 @@ impl Programs {
         {
             network.owners.intents.settle_in(item);
         } else {
-            self.place_route(ctx, network, mac, course, &mut slice.moves);
+            Self::place_route(ctx, network, mac, course, &mut slice.moves);
         }
         match is_whole {
             true => network.owners.intents.mark_finished(item),
@@ -69,7 +68,6 @@ impl Programs {
     }
 
     fn place_route(
-        &self,
         ctx: &mut Context,
         network: &mut Network,
         mac: MacAddress,
@@ -107,7 +105,7 @@ impl Programs {
         }
         // Ports come and go without anybody else asking.
         network.owners.intents.mark_unfinished(Item::Flood);
-        let flood = self.find_flood(&network.topology, slice);
+        let flood = Self::find_flood(&network.topology, slice);
         if flood == self.flood {
             return;
         }
@@ -123,7 +121,7 @@ impl Programs {
 
     /// Returns by which ports connected switches send what goes to all: where hosts
     /// may be, and along the tree from the lowest switch of each part.
-    fn find_flood(&self, topology: &Topology, slice: &Slice) -> Flood {
+    fn find_flood(topology: &Topology, slice: &Slice) -> Flood {
         let connected = topology.view.switches().iter();
         let connected = connected.filter(|switch| switch.control == Control::Connected);
         let mut flood: Flood = connected

@@ -94,7 +94,7 @@ impl Programs {
         let mut unsettled = 0;
         for (place, intent) in intents.into_iter().enumerate() {
             let name = intent.name.clone();
-            match self.propose_intent(ctx, network, by, intent) {
+            match Self::propose_intent(ctx, network, by, intent) {
                 Ok(proposed) => {
                     self.intent_desk.proposals.insert(proposed, (batch, place));
                     decisions.push(None);
@@ -118,14 +118,13 @@ impl Programs {
 
     /// Checks an intent and asks the store to keep it.
     fn propose_intent(
-        &self,
         ctx: &mut Context,
         network: &mut Network,
         by: &Asker,
         intent: Intent,
     ) -> Result<IntentId, IntentRefusal> {
         network.owners.check_intent(&network.topology, &intent)?;
-        if let Some((datapath, holder)) = self.conflict_of_new(ctx, network, by, &intent.kind) {
+        if let Some((datapath, holder)) = Self::conflict_of_new(ctx, network, by, &intent.kind) {
             return Err(IntentRefusal::Conflict {
                 owner: network.owners.name_of_subject(holder),
                 datapath: datapath.0,
@@ -173,7 +172,7 @@ impl Programs {
         });
     }
 
-    pub fn intent_summaries(&self, ctx: &Context, network: &Network) -> Vec<IntentSummary> {
+    pub fn intent_summaries(ctx: &Context, network: &Network) -> Vec<IntentSummary> {
         let summary = |(id, held): (IntentId, &Held)| {
             let course = network.owners.intents.course(Item::Intent(id));
             let trees = course.map_or(&[][..], |course| &course.trees);
@@ -213,7 +212,7 @@ impl Programs {
             };
             match network.owners.intents.get(id) {
                 Some(held) if held.owner == owner && held.intent == intent => return,
-                Some(_) => self.let_intent_go(ctx, network, id),
+                Some(_) => Self::let_intent_go(ctx, network, id),
                 None => {}
             }
             network.owners.intents.insert(id, new(owner, intent));
@@ -235,7 +234,7 @@ impl Programs {
 
     /// Ends an intent that the store holds no longer.
     pub fn intent_struck(&mut self, ctx: &mut Context, network: &mut Network, id: IntentId) {
-        self.let_intent_go(ctx, network, id);
+        Self::let_intent_go(ctx, network, id);
         let requests = self.intent_desk.removals.remove(&id);
         for request in requests.into_iter().flatten() {
             ctx.outbox.reply(request, Reply::IntentRemoved(id));
@@ -264,7 +263,7 @@ impl Programs {
     }
 
     /// Takes away the rules of an intent, and what its hosts sent to each other by.
-    fn let_intent_go(&self, ctx: &mut Context, network: &mut Network, id: IntentId) {
+    fn let_intent_go(ctx: &mut Context, network: &mut Network, id: IntentId) {
         let Some(held) = network.owners.intents.remove(id) else {
             return;
         };

@@ -125,14 +125,14 @@ impl Promises {
             self.judging.after = Some(FlowId(0));
         }
         let after = self.judging.after.unwrap_or(FlowId(0));
-        let broken = self.too_much_broken(network);
+        let broken = Self::too_much_broken(network);
         let mut last = None;
         let slice = network.owners.flows.after(after).take(JUDGED_AT_ONCE);
         let mut count = 0;
         let mut changed = Vec::new();
         for flow in slice {
             (count, last) = (count + 1, Some(flow.id));
-            let promise = self.promise_of(ctx, network, flow, broken);
+            let promise = Self::promise_of(ctx, network, flow, broken);
             if flow.is_admitted() && is_to_tell(flow, &promise) {
                 changed.push((flow.id, promise));
             }
@@ -144,7 +144,7 @@ impl Promises {
             self.judging.next = ctx.now + rest.max(SHORTEST_REST);
         }
         for (id, promise) in changed {
-            self.tell_promise(ctx, &mut network.owners, id, promise);
+            Self::tell_promise(ctx, &mut network.owners, id, promise);
         }
     }
 
@@ -176,7 +176,7 @@ impl Promises {
         }
     }
 
-    fn tell_promise(&self, ctx: &mut Context, owners: &mut Owners, id: FlowId, promise: Promise) {
+    fn tell_promise(ctx: &mut Context, owners: &mut Owners, id: FlowId, promise: Promise) {
         let Some(flow) = owners.flows.get_mut(id) else {
             return;
         };
@@ -196,18 +196,12 @@ impl Promises {
     }
 
     /// Returns how the promise of a flow stands now.
-    pub fn promise_now(&self, ctx: &Context, network: &Network, flow: &Flow) -> Promise {
-        self.promise_of(ctx, network, flow, self.too_much_broken(network))
+    pub fn promise_now(ctx: &Context, network: &Network, flow: &Flow) -> Promise {
+        Self::promise_of(ctx, network, flow, Self::too_much_broken(network))
     }
 
-    fn promise_of(
-        &self,
-        ctx: &Context,
-        network: &Network,
-        flow: &Flow,
-        broken: Option<usize>,
-    ) -> Promise {
-        let (state, cause, since) = self.judge(ctx, network, flow, broken);
+    fn promise_of(ctx: &Context, network: &Network, flow: &Flow, broken: Option<usize>) -> Promise {
+        let (state, cause, since) = Self::judge(ctx, network, flow, broken);
         let told = flow.promise.as_ref().filter(|told| told.state == state);
         let since = told.map_or(since.unwrap_or(ctx.now), |told| told.since);
         Promise {
@@ -217,20 +211,14 @@ impl Promises {
         }
     }
 
-    fn too_much_broken(&self, network: &Network) -> Option<usize> {
+    fn too_much_broken(network: &Network) -> Option<usize> {
         network
             .owners
             .promises_are_suspended(&network.topology)
             .then_some(network.topology.broken.len())
     }
 
-    fn judge(
-        &self,
-        ctx: &Context,
-        network: &Network,
-        flow: &Flow,
-        broken: Option<usize>,
-    ) -> Verdict {
+    fn judge(ctx: &Context, network: &Network, flow: &Flow, broken: Option<usize>) -> Verdict {
         if flow.admission.guarantee.is_none() {
             return (PromiseState::None, None, None);
         }
@@ -250,15 +238,15 @@ impl Promises {
         if flow.installation == Installation::Refused {
             return say(PromiseState::Broken, Cause::Refused);
         }
-        self.unheard(ctx, network, tree)
-            .or_else(|| self.unseen(&network.topology, flow, tree))
-            .or_else(|| self.unconfirmed_entry(ctx, &network.tables, flow, tree))
-            .or_else(|| self.disputed(ctx, &network.topology, flow))
+        Self::unheard(ctx, network, tree)
+            .or_else(|| Self::unseen(&network.topology, flow, tree))
+            .or_else(|| Self::unconfirmed_entry(ctx, &network.tables, flow, tree))
+            .or_else(|| Self::disputed(ctx, &network.topology, flow))
             .unwrap_or(HOLDS)
     }
 
     /// Returns whom on a way nothing is known of.
-    fn unheard(&self, ctx: &Context, network: &Network, tree: &Tree) -> Option<Verdict> {
+    fn unheard(ctx: &Context, network: &Network, tree: &Tree) -> Option<Verdict> {
         let mut switches = tree.branches.iter().map(|branch| branch.datapath);
         let datapath =
             switches.find(|at| ctx.is_suspect(*at) || !network.tables.is_synchronised(*at))?;
@@ -274,7 +262,7 @@ impl Promises {
     }
 
     /// Returns which link on a way, or which port at its ends, does not carry.
-    fn unseen(&self, topology: &Topology, flow: &Flow, tree: &Tree) -> Option<Verdict> {
+    fn unseen(topology: &Topology, flow: &Flow, tree: &Tree) -> Option<Verdict> {
         let mut links = tree.links();
         if let Some(link) = links.find(|link| !topology.view.is_up(*link)) {
             let state = match topology.broken.contains(&link) {
@@ -295,7 +283,7 @@ impl Promises {
     }
 
     /// Returns who claims to be an end of a flow, and is elsewhere.
-    fn disputed(&self, ctx: &Context, topology: &Topology, flow: &Flow) -> Option<Verdict> {
+    fn disputed(ctx: &Context, topology: &Topology, flow: &Flow) -> Option<Verdict> {
         let disputes = topology.disputes(ctx, &flow.admission.requirement);
         let Dispute {
             host, at, since, ..
@@ -306,7 +294,6 @@ impl Promises {
 
     /// Returns which entry on a way was not confirmed.
     fn unconfirmed_entry(
-        &self,
         ctx: &Context,
         tables: &Tables,
         flow: &Flow,
@@ -389,7 +376,7 @@ impl Promises {
         });
         match reserved {
             Some(reserved) => owners.leaving.wait(reserved.id, Some(number), ctx.now),
-            None => owners.forget_leaving(ctx, number),
+            None => Owners::forget_leaving(ctx, number),
         }
     }
 
@@ -413,7 +400,7 @@ impl Promises {
             self.reservations.release(*reservation);
         }
         for number in closed.numbers {
-            network.owners.forget_leaving(ctx, number);
+            Owners::forget_leaving(ctx, number);
         }
         for id in std::mem::take(&mut network.owners.leaving.waiting) {
             self.decide_anew(ctx, network, modes, id);

@@ -36,7 +36,7 @@ use crate::session::Slot;
 use crate::view::{Carrier, Control, LinkId};
 
 use super::tables::{Operation, Restoration};
-use super::{Context, Network, Owners};
+use super::{Context, Network, Owners, Topology};
 
 /// How many flows are sent what was prepared for them at once.
 const RESTORED_AT_ONCE: usize = 64;
@@ -75,7 +75,7 @@ pub struct Restoring {
 
 impl Recovery {
     /// Notes that a link is there, and lets flows return to it after a while.
-    pub fn link_found(&self, ctx: &mut Context, network: &mut Network, link: LinkId) {
+    pub fn link_found(ctx: &mut Context, network: &mut Network, link: LinkId) {
         let link = network.topology.view.links()[link.index()].ends;
         ctx.outbox.notify(Event::LinkFound { link });
         ctx.promises_changed();
@@ -88,7 +88,7 @@ impl Recovery {
         if was_suspended && !network.owners.promises_are_suspended(&network.topology) {
             ctx.outbox.notify(Event::PromisesResumed);
         }
-        self.rescue(ctx, network);
+        Self::rescue(ctx, network);
         network.owners.return_soon(ctx);
         network
             .owners
@@ -98,7 +98,7 @@ impl Recovery {
 
     /// Gives the flows that have no way one over a link that was found: they have nothing
     /// to lose by it if it does not stay.
-    fn rescue(&self, ctx: &mut Context, network: &mut Network) {
+    fn rescue(ctx: &mut Context, network: &mut Network) {
         let is_cut = |flow: &Flow| match &flow.way {
             Way::Nowhere => true,
             way @ (Way::Base | Way::Alternative(_) | Way::Detour(_)) => flow
@@ -109,7 +109,7 @@ impl Recovery {
         let cut = displaced.filter(|id| network.owners.flows.get(*id).is_some_and(is_cut));
         let cut: Vec<FlowId> = cut.collect();
         if !cut.is_empty() {
-            self.reconsider(ctx, network, cut);
+            Self::reconsider(ctx, network, cut);
         }
     }
 
@@ -149,8 +149,8 @@ impl Recovery {
         let was_suspended = network.owners.promises_are_suspended(&network.topology);
         network.topology.broken.insert(link);
         ctx.promises_changed();
-        self.end_moves_over(ctx, network, link);
-        let (prepared, unprepared) = self.concerned(network, link);
+        Self::end_moves_over(ctx, network, link);
+        let (prepared, unprepared) = Self::concerned(network, link);
         let detected_at = ctx.now;
         if !prepared.is_empty() {
             ctx.outbox
@@ -182,7 +182,7 @@ impl Recovery {
         let Some(mut restoring) = self.restoring.take() else {
             return;
         };
-        self.send_prepared(ctx, &network.owners, &mut restoring);
+        Self::send_prepared(ctx, &network.owners, &mut restoring);
         if restoring.sent < restoring.prepared.len() {
             self.restoring = Some(restoring);
             return;
@@ -193,13 +193,13 @@ impl Recovery {
             detection,
             wait,
         } = restoring.loss;
-        let unprepared = self.restoration_sent(ctx, network, restoring);
+        let unprepared = Self::restoration_sent(ctx, network, restoring);
         ctx.outbox.notify(Event::LinkLost { link, detection });
         if !was_suspended && network.owners.promises_are_suspended(&network.topology) {
             let broken = network.topology.broken.len();
             ctx.outbox.notify(Event::PromisesSuspended { broken });
         }
-        self.find_detours(ctx, network, &unprepared);
+        Self::find_detours(ctx, network, &unprepared);
         network.owners.intents_lose(&mut network.topology, link);
         network.owners.follow_links(ctx, &network.topology);
         if let Some(wait) = wait {
@@ -210,7 +210,7 @@ impl Recovery {
     /// Ends the moves of flows that a broken link concerns: a flow that would be
     /// led over it and still travels elsewhere stays there, any other one gets
     /// the rest of its move at once.
-    fn end_moves_over(&self, ctx: &mut Context, network: &mut Network, link: LinkEnds) {
+    fn end_moves_over(ctx: &mut Context, network: &mut Network, link: LinkEnds) {
         if network.tables.moves.is_empty() {
             return;
         }
@@ -233,7 +233,7 @@ impl Recovery {
             let is_led_there = crosses(to.and_then(|way| flow.tree_of(way)));
             let is_there = crosses(flow.tree());
             if is_led_there && !is_there && !network.tables.moves.is_switched(subject) {
-                self.stay(ctx, network, id);
+                Self::stay(ctx, network, id);
             } else if is_led_there || is_there || flow.way == Way::Base {
                 network.tables.hasten(ctx, &mut network.owners, subject);
             }
@@ -241,7 +241,7 @@ impl Recovery {
     }
 
     /// Ends the move of a flow before any frame has taken the new way.
-    fn stay(&self, ctx: &mut Context, network: &mut Network, id: FlowId) {
+    fn stay(ctx: &mut Context, network: &mut Network, id: FlowId) {
         network.tables.moves.take(EntryOwner::Flow(id));
         let Some(flow) = network.owners.flows.get(id) else {
             return;
@@ -252,7 +252,7 @@ impl Recovery {
 
     /// Returns the flows that the loss of a link concerns: those for which something was
     /// prepared, with its place, and the others.
-    fn concerned(&self, network: &Network, link: LinkEnds) -> (Vec<(FlowId, usize)>, Vec<FlowId>) {
+    fn concerned(network: &Network, link: LinkEnds) -> (Vec<(FlowId, usize)>, Vec<FlowId>) {
         let (mut prepared, mut unprepared) = (Vec::new(), Vec::new());
         for id in network.owners.flows.over(link) {
             let Some(flow) = network
@@ -285,7 +285,6 @@ impl Recovery {
     /// Takes in that all was sent that was prepared. Returns the flows for which nothing
     /// was.
     fn restoration_sent(
-        &self,
         ctx: &mut Context,
         network: &mut Network,
         restoring: Restoring,
@@ -366,7 +365,7 @@ impl Recovery {
     }
 
     /// Sends a slice of what alternatives change, and does nothing else.
-    fn send_prepared(&self, ctx: &mut Context, owners: &Owners, restoring: &mut Restoring) {
+    fn send_prepared(ctx: &mut Context, owners: &Owners, restoring: &mut Restoring) {
         let mut scratch = Vec::new();
         let from = restoring.sent;
         let slice = restoring.prepared[from..].iter().take(RESTORED_AT_ONCE);
@@ -393,7 +392,7 @@ impl Recovery {
     }
 
     /// Finds ways for flows for which nothing was prepared.
-    fn find_detours(&self, ctx: &mut Context, network: &mut Network, flows: &[FlowId]) {
+    fn find_detours(ctx: &mut Context, network: &mut Network, flows: &[FlowId]) {
         for id in flows {
             let Some(flow) = network.owners.flows.get(*id) else {
                 continue;
@@ -407,13 +406,13 @@ impl Recovery {
 
     /// Moves flows that do not take their base tree to the best way there is.
     /// Those that would pass a switch which is not connected stay where they are.
-    pub fn reconsider_displaced(&self, ctx: &mut Context, network: &mut Network) {
+    pub fn reconsider_displaced(ctx: &mut Context, network: &mut Network) {
         let displaced = network.owners.flows.displaced().collect();
-        self.reconsider(ctx, network, displaced);
+        Self::reconsider(ctx, network, displaced);
     }
 
     /// Moves flows to the best ways that they have now.
-    fn reconsider(&self, ctx: &mut Context, network: &mut Network, flows: Vec<FlowId>) {
+    fn reconsider(ctx: &mut Context, network: &mut Network, flows: Vec<FlowId>) {
         network.tables.record_all(&network.owners);
         let mut parts = BTreeMap::new();
         for id in flows {
@@ -456,7 +455,7 @@ impl Recovery {
         let asking = network.topology.asking(ctx, datapath);
         let mut is_lost = false;
         for (link, port) in &asking {
-            if !network.topology.is_echo_due(ctx, *port) {
+            if !Topology::is_echo_due(ctx, *port) {
                 continue;
             }
             if network.topology.echoes.are_missing(*port) {

@@ -189,7 +189,7 @@ impl Promises {
                 Err(reason) => {
                     let refused = Decision::Refused { name, reason };
                     if let Some(settled) = self.desk.decide(batch, place, refused) {
-                        self.answer(ctx, settled);
+                        Self::answer(ctx, settled);
                     }
                 }
             }
@@ -228,11 +228,11 @@ impl Promises {
     }
 
     /// Answers a request of which all is decided.
-    fn answer(&self, ctx: &mut Context, settled: Settled) {
+    fn answer(ctx: &mut Context, settled: Settled) {
         let refused = |decision: &Decision| matches!(decision, Decision::Refused { .. });
         let reply = match settled.bond {
             Bond::Together if settled.decisions.iter().any(refused) => {
-                self.undo(ctx, &settled.decisions);
+                Self::undo(ctx, &settled.decisions);
                 Reply::NotStored
             }
             Bond::Together | Bond::Single => Reply::Decisions(settled.decisions),
@@ -249,7 +249,7 @@ impl Promises {
         id: FlowId,
         mut requirement: Requirement,
     ) -> Result<(Admission, Option<ReservationId>), Refusal> {
-        self.check_cover(ctx, &requirement)?;
+        Self::check_cover(ctx, &requirement)?;
         let mut ways = self.ways(ctx, &network.topology, &requirement)?;
         let rule = FlowRule::new(id, ways.source_mac, &requirement);
         network
@@ -288,7 +288,7 @@ impl Promises {
     }
 
     /// Refuses an interruption that is to cover what is noticed too late for it.
-    fn check_cover(&self, ctx: &Context, requirement: &Requirement) -> Result<(), Refusal> {
+    fn check_cover(ctx: &Context, requirement: &Requirement) -> Result<(), Refusal> {
         match requirement.protection {
             Protection::Restore {
                 interruption,
@@ -430,9 +430,9 @@ impl Promises {
         let Some(flow) = network.owners.flows.get(id) else {
             return;
         };
-        let decision = Decision::Accepted(self.accepted(ctx, flow));
+        let decision = Decision::Accepted(Self::accepted(ctx, flow));
         if let Some(settled) = self.desk.settle(id, decision) {
-            self.answer(ctx, settled);
+            Self::answer(ctx, settled);
         }
     }
 
@@ -509,7 +509,7 @@ impl Promises {
             reason: Refusal::NotStored,
         };
         if let Some(settled) = self.desk.settle(id, decision) {
-            self.answer(ctx, settled);
+            Self::answer(ctx, settled);
         }
     }
 

@@ -24,7 +24,7 @@ pub struct SettingsDesk {
 }
 
 impl SettingsDesk {
-    pub fn settings(&self, ctx: &Context, tables: &Tables) -> Settings {
+    pub fn settings(ctx: &Context, tables: &Tables) -> Settings {
         Settings {
             metric: ctx.metric,
             foreign_rules: tables.reconciliation.foreign,
@@ -43,7 +43,7 @@ impl SettingsDesk {
             ctx.outbox.reply(id, Reply::Busy);
             return;
         }
-        let present = self.settings(ctx, tables);
+        let present = Self::settings(ctx, tables);
         let settings = self.wanted.unwrap_or(present).after(change);
         self.wanted = Some(settings);
         self.waiting.push_back(id);
@@ -62,10 +62,10 @@ impl SettingsDesk {
         bytes: &[u8],
     ) {
         match from_bytes(bytes) {
-            Some(settings) => self.go_by(ctx, network, promises, settings),
+            Some(settings) => Self::go_by(ctx, network, promises, settings),
             None => ctx.outbox.notify(Event::SettingsUnreadable),
         }
-        let settings = Reply::Settings(self.settings(ctx, &network.tables));
+        let settings = Reply::Settings(Self::settings(ctx, &network.tables));
         self.answer_configuration(ctx, settings);
     }
 
@@ -84,13 +84,12 @@ impl SettingsDesk {
     }
 
     fn go_by(
-        &self,
         ctx: &mut Context,
         network: &mut Network,
         promises: &mut Promises,
         settings: Settings,
     ) {
-        let before = self.settings(ctx, &network.tables);
+        let before = Self::settings(ctx, &network.tables);
         if before.metric != settings.metric {
             ctx.metric = settings.metric;
             promises.known_ways = KnownWays::default();

@@ -74,7 +74,7 @@ impl Southbound {
 
     /// Asks the switches that have us as their master whether that is so yet: nobody tells
     /// who is none any more.
-    pub fn ask_for_roles(&self, ctx: &mut Context) {
+    pub fn ask_for_roles(ctx: &mut Context) {
         let ready = ctx.sessions.ready();
         let masters = ready.filter(|(_, slot)| {
             let session = ctx.sessions.get(*slot);
@@ -88,12 +88,12 @@ impl Southbound {
     }
 
     /// Returns what translators answer in the place of their switches.
-    pub fn translate_all(&self, ctx: &mut Context) -> Vec<(Slot, Vec<u8>)> {
+    pub fn translate_all(ctx: &mut Context) -> Vec<(Slot, Vec<u8>)> {
         let mut answers = Vec::new();
         for place in 0..ctx.sessions.narrow().len() {
             let slot = ctx.sessions.narrow()[place];
             let mut answer = Vec::new();
-            self.translate_for(ctx, slot, &mut answer);
+            Self::translate_for(ctx, slot, &mut answer);
             if !answer.is_empty() {
                 answers.push((slot, answer));
             }
@@ -102,12 +102,12 @@ impl Southbound {
     }
 
     /// Puts what a connection is told last into the words of its switch.
-    pub fn translate_last_words(&self, ctx: &mut Context, slot: Slot) {
+    pub fn translate_last_words(ctx: &mut Context, slot: Slot) {
         // Nobody is there any more whom an answer would concern.
-        self.translate_for(ctx, slot, &mut Vec::new());
+        Self::translate_for(ctx, slot, &mut Vec::new());
     }
 
-    fn translate_for(&self, ctx: &mut Context, slot: Slot, answer: &mut Vec<u8>) {
+    fn translate_for(ctx: &mut Context, slot: Slot, answer: &mut Vec<u8>) {
         let Some(session) = ctx.sessions.get_mut(slot) else {
             return;
         };

@@ -38,7 +38,7 @@ impl Topology {
     pub fn prove(&mut self, ctx: &mut Context, datapath: DatapathId) {
         for (_, port) in self.asking(ctx, datapath) {
             let [first, ..] = ECHO_PHASES;
-            if !self.echoes.is_proved(port) && self.phase_of(ctx, port) == Some(first) {
+            if !self.echoes.is_proved(port) && Self::phase_of(ctx, port) == Some(first) {
                 self.send_echo(ctx, port);
             }
         }
@@ -69,14 +69,14 @@ impl Topology {
         links.collect()
     }
 
-    pub fn is_echo_due(&self, ctx: &Context, port: PortId) -> bool {
-        let phase = self.phase_of(ctx, port);
+    pub fn is_echo_due(ctx: &Context, port: PortId) -> bool {
+        let phase = Self::phase_of(ctx, port);
         phase.is_some_and(|phase| ECHO_PHASES.contains(&phase))
     }
 
     /// Returns how many parts of a probe interval ago it was the turn of a port's switch
     /// to send probes.
-    fn phase_of(&self, ctx: &Context, port: PortId) -> Option<u64> {
+    fn phase_of(ctx: &Context, port: PortId) -> Option<u64> {
         let slot = ctx.sessions.of_switch(port.datapath).map(Slot::index)?;
         let turn = slot as u64 % PROBE_PHASES;
         Some((ctx.schedule.phase() + PROBE_PHASES - turn) % PROBE_PHASES)

@@ -5,7 +5,7 @@ use crate::confirmation::MAX_UNANSWERED;
 use crate::session::{CloseReason, Session};
 
 use super::reconciliation::ROUND_PHASES;
-use super::{Controller, Network};
+use super::{Controller, HostDesk, Network, Recovery, Southbound};
 
 impl Controller {
     pub(super) fn keep_time(&mut self) {
@@ -41,14 +41,14 @@ impl Controller {
         }
         let Self { ctx, network, .. } = self;
         if is_echo_due {
-            self.southbound.ask_for_roles(ctx);
-            self.host_desk.forget_unplugged(ctx, network);
-            self.host_desk.forget_strangers(ctx, network);
+            Southbound::ask_for_roles(ctx);
+            HostDesk::forget_unplugged(ctx, network);
+            HostDesk::forget_strangers(ctx, network);
             network.tables.give_up_questions(ctx, &mut network.owners);
         }
         if ctx.schedule.returns.is_some_and(|at| ctx.now >= at) {
             ctx.schedule.returns = None;
-            self.recovery.reconsider_displaced(ctx, network);
+            Recovery::reconsider_displaced(ctx, network);
         }
         if ctx.schedule.floods.is_some_and(|at| ctx.now >= at) {
             network.owners.follow_links_now(ctx, &network.topology);

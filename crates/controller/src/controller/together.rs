@@ -71,7 +71,7 @@ impl Promises {
         let decide = |(name, reserved): (String, &Result<FlowId, Refusal>)| match reserved {
             Ok(flow) => {
                 let flow = network.owners.flows.get(*flow)?;
-                Some(Decision::Accepted(self.accepted(ctx, flow)))
+                Some(Decision::Accepted(Self::accepted(ctx, flow)))
             }
             Err(reason) => Some(Decision::Refused {
                 name,
@@ -141,7 +141,7 @@ impl Promises {
 
     /// Ends the flows that the store has kept of a request of which it could not
     /// keep all.
-    pub fn undo(&self, ctx: &mut Context, decisions: &[Decision]) {
+    pub fn undo(ctx: &mut Context, decisions: &[Decision]) {
         for decision in decisions {
             if let Decision::Accepted(accepted) = decision {
                 ctx.outbox.store(StoreWrite {

@@ -7,7 +7,7 @@ use wire::openflow::Header;
 
 use crate::session::Slot;
 
-use super::Controller;
+use super::{Controller, Southbound};
 
 /// How often answers of translators are taken within one input: each may make the
 /// controller say more. What would be answered after that is not.
@@ -53,7 +53,7 @@ impl Controller {
             return;
         }
         for _ in 0..MOST_ROUNDS {
-            let answers = self.southbound.translate_all(&mut self.ctx);
+            let answers = Southbound::translate_all(&mut self.ctx);
             if answers.is_empty() {
                 return;
             }
@@ -61,6 +61,6 @@ impl Controller {
                 self.take_heard(slot, &answer);
             }
         }
-        self.southbound.translate_all(&mut self.ctx);
+        Southbound::translate_all(&mut self.ctx);
     }
 }

@@ -69,9 +69,9 @@ impl Programs {
                 break;
             };
             match item {
-                Item::Intent(id) => self.keep_intent(ctx, network, id, &mut slice),
-                Item::Gathering(host) => self.keep_gathering(ctx, network, host, &mut slice),
-                Item::Route(host) => self.keep_route(ctx, network, host, &mut slice),
+                Item::Intent(id) => Self::keep_intent(ctx, network, id, &mut slice),
+                Item::Gathering(host) => Self::keep_gathering(ctx, network, host, &mut slice),
+                Item::Route(host) => Self::keep_route(ctx, network, host, &mut slice),
                 Item::Flood => self.keep_flood(ctx, network, &mut slice),
             }
             if slice.atlas.visits() - start >= SLICE_VISITS {
@@ -87,7 +87,6 @@ impl Programs {
     /// Gives a subject its rules: in stages if frames are on a way of it that is
     /// whole, at once if there is nothing to lose.
     fn place(
-        &self,
         ctx: &mut Context,
         network: &mut Network,
         item: Item,
@@ -113,13 +112,7 @@ impl Programs {
         moves.insert(subject, part);
     }
 
-    fn keep_intent(
-        &self,
-        ctx: &mut Context,
-        network: &mut Network,
-        id: IntentId,
-        slice: &mut Slice,
-    ) {
+    fn keep_intent(ctx: &mut Context, network: &mut Network, id: IntentId, slice: &mut Slice) {
         let Some(held) = network.owners.intents.get(id) else {
             return;
         };
@@ -129,12 +122,12 @@ impl Programs {
         let kind = held.intent.kind.clone();
         let plan = match compile(&kind, &network.topology.view, &mut slice.atlas) {
             Ok(plan) => plan,
-            Err(obstacle) => return self.suspend_intent(ctx, network, id, obstacle.to_string()),
+            Err(obstacle) => return Self::suspend_intent(ctx, network, id, obstacle.to_string()),
         };
-        if let Some((datapath, holder)) = self.conflict(network, id, &plan.rules) {
+        if let Some((datapath, holder)) = Self::conflict(network, id, &plan.rules) {
             let holder = network.owners.name_of_subject(holder);
             let reason = format!("{holder} has rules for the same frames at {:x}", datapath.0);
-            return self.suspend_intent(ctx, network, id, reason);
+            return Self::suspend_intent(ctx, network, id, reason);
         }
         let item = Item::Intent(id);
         let Plan { trees, cost, rules } = plan;
@@ -145,7 +138,7 @@ impl Programs {
         {
             (course, rules) = (home.clone(), plan.rules);
         }
-        self.displace_weaker(ctx, network, id, &rules);
+        Self::displace_weaker(ctx, network, id, &rules);
         if network
             .owners
             .is_kept(ctx, &network.topology, item, &course)
@@ -155,17 +148,11 @@ impl Programs {
         network
             .owners
             .set_intent_state(ctx, id, IntentState::Installing);
-        self.place(ctx, network, item, &rules, &mut slice.moves);
+        Self::place(ctx, network, item, &rules, &mut slice.moves);
         network.owners.intents.set_course(item, Some(course));
     }
 
-    fn suspend_intent(
-        &self,
-        ctx: &mut Context,
-        network: &mut Network,
-        id: IntentId,
-        reason: String,
-    ) {
+    fn suspend_intent(ctx: &mut Context, network: &mut Network, id: IntentId, reason: String) {
         network.owners.intents.set_course(Item::Intent(id), None);
         network
             .owners
@@ -176,7 +163,6 @@ impl Programs {
 
     /// Leads what a host sends to all to those that intents connect it with.
     fn keep_gathering(
-        &self,
         ctx: &mut Context,
         network: &mut Network,
         mac: MacAddress,
@@ -209,7 +195,7 @@ impl Programs {
             .owners
             .is_kept(ctx, &network.topology, item, &course)
         {
-            self.place(ctx, network, item, &rules, &mut slice.moves);
+            Self::place(ctx, network, item, &rules, &mut slice.moves);
             network.owners.intents.set_course(item, Some(course));
         }
         match is_whole {
@@ -219,7 +205,7 @@ impl Programs {
     }
 
     /// Gives a switch the rules of what holds at all switches.
-    pub fn extend_intents(&self, ctx: &mut Context, network: &mut Network, datapath: DatapathId) {
+    pub fn extend_intents(ctx: &mut Context, network: &mut Network, datapath: DatapathId) {
         let everywhere: Vec<IntentId> = network.owners.intents.everywhere().collect();
         for id in everywhere {
             let Some(held) = network.owners.intents.get(id) else {
@@ -251,7 +237,6 @@ impl Programs {
 
     /// Returns who has rules for frames of an intent that is not there yet, and where.
     pub fn conflict_of_new(
-        &self,
         ctx: &Context,
         network: &mut Network,
         owner: &Asker,
@@ -263,18 +248,17 @@ impl Programs {
         let mut atlas = network.topology.take_atlas(ctx);
         let plan = compile(kind, &network.topology.view, &mut atlas);
         network.topology.atlas = Some((ctx.metric, atlas));
-        self.conflict_with_others(network, owner, &plan.ok()?.rules)
+        Self::conflict_with_others(network, owner, &plan.ok()?.rules)
     }
 
     fn conflict(
-        &self,
         network: &Network,
         id: IntentId,
         rules: &[PlacedRule],
     ) -> Option<(DatapathId, EntryOwner)> {
         let owner = &network.owners.intents.get(id)?.owner;
         match network.owners.intents.has_others(owner) {
-            true => self.conflict_with_others(network, owner, rules),
+            true => Self::conflict_with_others(network, owner, rules),
             false => None,
         }
     }
@@ -283,7 +267,6 @@ impl Programs {
     /// priority and other actions, and where, unless he has to give way: the declared
     /// priorities of applications decide, and nobody's are before the operator's.
     fn conflict_with_others(
-        &self,
         network: &Network,
         owner: &Asker,
         rules: &[PlacedRule],
@@ -291,14 +274,13 @@ impl Programs {
         let own = network.owners.applications.priority(owner);
         let mut clashes = rules
             .iter()
-            .flat_map(|rule| self.clashes(network, owner, rule));
+            .flat_map(|rule| Self::clashes(network, owner, rule));
         let first = clashes.find(|(_, _, theirs)| *theirs >= own);
         first.map(|(datapath, subject, _)| (datapath, subject))
     }
 
     /// Has intents of others give way to new rules for the same frames.
     fn displace_weaker(
-        &self,
         ctx: &mut Context,
         network: &mut Network,
         id: IntentId,
@@ -314,7 +296,7 @@ impl Programs {
         let own = network.owners.applications.priority(&owner);
         let clashes = rules
             .iter()
-            .flat_map(|rule| self.clashes(network, &owner, rule));
+            .flat_map(|rule| Self::clashes(network, &owner, rule));
         let weaker: BTreeSet<(IntentId, DatapathId)> = clashes
             .filter(|(_, _, theirs)| *theirs < own)
             .filter_map(|(datapath, subject, _)| Some((subject.intent()?, datapath)))
@@ -325,14 +307,13 @@ impl Programs {
                 "{stronger} has rules for the same frames at {:x}, with a higher priority",
                 datapath.0
             );
-            self.suspend_intent(ctx, network, weaker, reason);
+            Self::suspend_intent(ctx, network, weaker, reason);
         }
     }
 
     /// Returns the rules of others for some of the frames of a rule, with the same
     /// priority and other actions: where, whose, and of which declared priority.
     fn clashes(
-        &self,
         network: &Network,
         owner: &Asker,
         rule: &PlacedRule,

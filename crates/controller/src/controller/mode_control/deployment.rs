@@ -38,7 +38,7 @@ impl ModeDesk {
         let transaction = network.tables.confirmations.transaction();
         let question = RequestBody::Experimenter(Question::Modes.body());
         MultipartRequest::new(question).emit(transaction, ctx.outbox.to(slot));
-        let monitors = self.wanted_monitors(&network.owners, &modes, datapath);
+        let monitors = Self::wanted_monitors(&network.owners, &modes, datapath);
         for (monitor, watched) in &monitors {
             add_monitor(*monitor, watched, transaction, ctx.outbox.to(slot));
         }
@@ -73,7 +73,6 @@ impl ModeDesk {
     }
 
     fn wanted_monitors(
-        &self,
         owners: &Owners,
         modes: &Modes,
         datapath: DatapathId,
@@ -100,7 +99,7 @@ impl ModeDesk {
     fn give_monitors(&mut self, ctx: &mut Context, owners: &Owners, modes: &Modes) {
         let able: Vec<DatapathId> = self.able().collect();
         for datapath in able {
-            let wanted = self.wanted_monitors(owners, modes, datapath);
+            let wanted = Self::wanted_monitors(owners, modes, datapath);
             let slot = ctx.sessions.of_switch(datapath);
             let (Some(slot), Some(member)) = (slot, self.members.get_mut(&datapath)) else {
                 continue;
@@ -118,7 +117,7 @@ impl ModeDesk {
     fn take_monitors(&mut self, ctx: &mut Context, network: &Network, modes: &Modes) {
         let able: Vec<DatapathId> = self.able().collect();
         for datapath in able {
-            let wanted = self.wanted_monitors(&network.owners, modes, datapath);
+            let wanted = Self::wanted_monitors(&network.owners, modes, datapath);
             let slot = ctx.sessions.of_switch(datapath);
             let (Some(slot), Some(member)) = (slot, self.members.get_mut(&datapath)) else {
                 continue;
@@ -275,7 +274,7 @@ impl ModeDesk {
         datapath: DatapathId,
     ) {
         let trunks = match modes.strategy {
-            Strategy::Taktos => self.trunks(topology, datapath),
+            Strategy::Taktos => Self::trunks(topology, datapath),
             Strategy::StdSdn | Strategy::McAgnostic => Vec::new(),
         };
         let slot = ctx.sessions.of_switch(datapath);
@@ -306,7 +305,7 @@ impl ModeDesk {
 
     /// Returns the ports of a switch that lead to others, whether the links are up or
     /// not: a link that comes back carries signals at once.
-    fn trunks(&self, topology: &Topology, datapath: DatapathId) -> Vec<Trunk> {
+    fn trunks(topology: &Topology, datapath: DatapathId) -> Vec<Trunk> {
         let ends = topology.view.links().iter().map(|link| link.ends);
         let pairs = ends.flat_map(|ends| {
             let [one, other] = ends.both();

@@ -115,7 +115,7 @@ impl ModeDesk {
                 held.quiet = Some(units::Duration::default());
             }
         }
-        let notice = self.notice(ctx, &network.owners, &modes, datapath, event);
+        let notice = Self::notice(ctx, &network.owners, &modes, datapath, event);
         ctx.outbox.notify(notice);
         if let ModeEventKind::Violation(demanded) = event.kind
             && modes.strategy == Strategy::StdSdn
@@ -128,7 +128,6 @@ impl ModeDesk {
     }
 
     fn notice(
-        &self,
         ctx: &Context,
         owners: &Owners,
         modes: &Modes,
@@ -148,7 +147,7 @@ impl ModeDesk {
             },
             ModeEventKind::Violation(demanded) => Event::ModeViolation {
                 switch,
-                flow: self.watched_by(owners, event.monitor),
+                flow: Self::watched_by(owners, event.monitor),
                 level: modes.name(demanded.level()),
                 beyond: matches!(demanded, Demanded::Beyond(_)),
                 times: event.count,
@@ -168,7 +167,7 @@ impl ModeDesk {
     }
 
     /// Returns the name of the flow that a monitor watches.
-    fn watched_by(&self, owners: &Owners, monitor: MonitorId) -> String {
+    fn watched_by(owners: &Owners, monitor: MonitorId) -> String {
         let flow = owners.flows.get(FlowId(monitor.0));
         let name = flow.map(|flow| flow.admission.requirement.name.clone());
         name.unwrap_or_default()

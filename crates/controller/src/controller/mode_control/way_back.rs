@@ -194,7 +194,7 @@ impl ModeDesk {
         change: &ModeChange,
     ) {
         let Some(modes) = self.active() else {
-            return self.refuse_mode(ctx, id, ModeRefusal::NoModes);
+            return Self::refuse_mode(ctx, id, ModeRefusal::NoModes);
         };
         match change {
             ModeChange::Locked(true) => {
@@ -206,11 +206,11 @@ impl ModeDesk {
             }),
             ModeChange::Force(name) => match level_named(&modes, name) {
                 Some(level) => self.order_level(ctx, network, id, (ModeCommand::Force, level)),
-                None => self.refuse_mode(ctx, id, ModeRefusal::UnknownLevel(name.clone())),
+                None => Self::refuse_mode(ctx, id, ModeRefusal::UnknownLevel(name.clone())),
             },
             ModeChange::Lower(name) => match level_named(&modes, name) {
                 Some(level) => self.order_level(ctx, network, id, (ModeCommand::Lower, level)),
-                None => self.refuse_mode(ctx, id, ModeRefusal::UnknownLevel(name.clone())),
+                None => Self::refuse_mode(ctx, id, ModeRefusal::UnknownLevel(name.clone())),
             },
         }
     }
@@ -239,11 +239,11 @@ impl ModeDesk {
             Some(datapath) => {
                 self.ask_for_level(ctx, &mut network.tables, datapath, command, level, Some(id))
             }
-            None => self.refuse_mode(ctx, id, ModeRefusal::NoSwitch),
+            None => Self::refuse_mode(ctx, id, ModeRefusal::NoSwitch),
         }
     }
 
-    fn refuse_mode(&self, ctx: &mut Context, id: RequestId, refusal: ModeRefusal) {
+    fn refuse_mode(ctx: &mut Context, id: RequestId, refusal: ModeRefusal) {
         ctx.outbox.reply(id, Reply::ModeRefused(refusal));
     }
 
