@@ -83,13 +83,12 @@ impl Config {
 
 /// What is known of all switches; it does not change.
 #[derive(Clone, Debug)]
-pub struct Parameters {
+pub(crate) struct Parameters {
     pub(crate) switches: BTreeMap<DatapathId, SwitchParameters>,
     unknown_switch: SwitchParameters,
 }
 
 impl Parameters {
-    #[must_use]
     pub fn new(config: &Config) -> Self {
         Self {
             switches: config.switches.clone(),
@@ -98,13 +97,11 @@ impl Parameters {
     }
 
     /// Returns what is known of a switch.
-    #[must_use]
     pub fn of(&self, datapath: DatapathId) -> &SwitchParameters {
         self.switches.get(&datapath).unwrap_or(&self.unknown_switch)
     }
 
     /// Returns the queue in which probes leave a port.
-    #[must_use]
     pub fn probe_class(&self, port: PortId) -> u8 {
         probe_class(self.of(port.datapath).port(port.port))
     }
@@ -112,7 +109,6 @@ impl Parameters {
     /// Returns the queue in which a switch turns echoes round: the lowest in which
     /// probes leave any of its ports. Where a port promises nothing in it, they wait
     /// there with what nobody was promised.
-    #[must_use]
     pub fn echo_class(&self, datapath: DatapathId) -> u8 {
         let switch = self.of(datapath);
         let ports = switch.ports.values().chain([&switch.other_ports]);
@@ -121,7 +117,6 @@ impl Parameters {
 
     /// Returns the delay that a flow of `class` may have by leaving a switch by
     /// a port: the budgets and the propagation.
-    #[must_use]
     pub fn hop_delay(&self, port: PortId, class: u8) -> Delay {
         let switch = self.of(port.datapath);
         let processing = switch.processing.map(|processing| processing.budget);

@@ -57,17 +57,13 @@ impl HostDesk {
     }
 
     fn check_host(network: &Network, host: &StaticHost) -> Result<(), HostRefusal> {
-        let before = network
-            .topology
-            .view
-            .host_by_mac(host.mac)
-            .map(|host| &host.name);
+        let (topology, owners) = (&network.topology, &network.owners);
+        let before = topology.view.host_by_mac(host.mac).map(|host| &host.name);
         let renamed = before.filter(|name| **name != host.name);
-        let in_use =
-            renamed.and_then(|name| Some((name.clone(), network.owners.flow_of_host(name)?)));
+        let in_use = renamed.and_then(|name| Some((name.clone(), owners.flow_of_host(name)?)));
         match in_use {
             Some((name, flow)) => Err(HostRefusal::InUse { name, flow }),
-            None => network.topology.hosts.check(&network.topology.view, host),
+            None => topology.hosts.check(&topology.view, host),
         }
     }
 

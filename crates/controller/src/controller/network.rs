@@ -23,7 +23,7 @@ use super::staged_updates::{Part, Reached};
 use super::tables::Tables;
 use super::topology::Topology;
 
-/// The same for flows whose guards are looked at.
+/// How many flows have their guards looked at at once.
 const GUARDED_AT_ONCE: usize = 64;
 
 /// What is known of the network, and what it should do.

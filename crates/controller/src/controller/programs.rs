@@ -173,6 +173,7 @@ impl Programs {
     }
 
     pub fn intent_summaries(ctx: &Context, network: &Network) -> Vec<IntentSummary> {
+        let tables = &network.tables;
         let summary = |(id, held): (IntentId, &Held)| {
             let course = network.owners.intents.course(Item::Intent(id));
             let trees = course.map_or(&[][..], |course| &course.trees);
@@ -182,11 +183,7 @@ impl Programs {
                 owner: held.owner.clone(),
                 state: held.state.clone(),
                 routes: trees.iter().map(|tree| ctx.route(tree)).collect(),
-                rules: network
-                    .tables
-                    .desired
-                    .of_subject(EntryOwner::Intent(id))
-                    .count(),
+                rules: tables.desired.of_subject(EntryOwner::Intent(id)).count(),
             }
         };
         network.owners.intents.accepted().map(summary).collect()

@@ -125,6 +125,9 @@ impl Promises {
         base: Tree,
         asked: &Promise,
     ) -> bool {
+        let Network {
+            topology, owners, ..
+        } = network;
         let (Some(reservation), [destination]) =
             (flow.reservation, flow.admission.destinations.as_slice())
         else {
@@ -138,14 +141,9 @@ impl Promises {
         };
         let requirement = &flow.admission.requirement;
         let chosen = self.reservations.chosen();
-        let Some(reserved) = self.reserve_on(
-            ctx,
-            &network.topology,
-            base,
-            requirement,
-            &mut course,
-            *destination,
-        ) else {
+        let Some(reserved) =
+            self.reserve_on(ctx, topology, base, requirement, &mut course, *destination)
+        else {
             return false;
         };
         let mut without = self.reservations.ledger().clone();
@@ -161,8 +159,8 @@ impl Promises {
             ..flow.admission.clone()
         };
         self.desk.hold(flow.id, Some(reserved.id));
-        self.keep_leaving(ctx, &mut network.owners, flow.id);
-        self.follow_budgets(ctx, &mut network.owners);
+        self.keep_leaving(ctx, owners, flow.id);
+        self.follow_budgets(ctx, owners);
         ctx.outbox.store(StoreWrite {
             key: Key::Admission(flow.id.0),
             value: Some(admission.to_bytes()),

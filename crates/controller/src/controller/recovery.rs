@@ -253,14 +253,10 @@ impl Recovery {
     /// Returns the flows that the loss of a link concerns: those for which something was
     /// prepared, with its place, and the others.
     fn concerned(network: &Network, link: LinkEnds) -> (Vec<(FlowId, usize)>, Vec<FlowId>) {
+        let flows = &network.owners.flows;
         let (mut prepared, mut unprepared) = (Vec::new(), Vec::new());
-        for id in network.owners.flows.over(link) {
-            let Some(flow) = network
-                .owners
-                .flows
-                .get(id)
-                .filter(|flow| flow.way == Way::Base)
-            else {
+        for id in flows.over(link) {
+            let Some(flow) = flows.get(id).filter(|flow| flow.way == Way::Base) else {
                 continue;
             };
             match network.topology.alternative(flow, link) {
@@ -269,11 +265,7 @@ impl Recovery {
                 None => unprepared.push(id),
             }
         }
-        let displaced = network
-            .owners
-            .flows
-            .displaced()
-            .filter_map(|id| network.owners.flows.get(id));
+        let displaced = flows.displaced().filter_map(|id| flows.get(id));
         let hit = displaced.filter(|flow| {
             let mut links = flow.tree().into_iter().flat_map(Tree::links);
             links.any(|crossed| crossed == link)
@@ -289,6 +281,7 @@ impl Recovery {
         network: &mut Network,
         restoring: Restoring,
     ) -> Vec<FlowId> {
+        let Network { owners, tables, .. } = network;
         let Restoring {
             loss: Loss { link, .. },
             detected_at,
@@ -309,12 +302,8 @@ impl Recovery {
             flow_mods,
             switches,
         });
-        if let Some(Operation::Restore(restoration)) =
-            network.tables.await_all(ctx, operation, slots)
-        {
-            network
-                .tables
-                .restored(ctx, &mut network.owners, restoration);
+        if let Some(Operation::Restore(restoration)) = tables.await_all(ctx, operation, slots) {
+            tables.restored(ctx, owners, restoration);
         }
         ctx.outbox.notify(Event::RestorationSent {
             link,
@@ -323,8 +312,8 @@ impl Recovery {
             flow_mods,
         });
         for (id, index) in prepared {
-            network.owners.flows.set_way(id, Way::Alternative(index));
-            network.tables.unrecorded.insert(id);
+            owners.flows.set_way(id, Way::Alternative(index));
+            tables.unrecorded.insert(id);
         }
         unprepared
     }

@@ -1,4 +1,4 @@
-//! Which intents, routes and gatherings a change concerns.
+//! Which intents, routes and gatherings are in force, and which of them a change concerns.
 
 use std::collections::BTreeSet;
 
