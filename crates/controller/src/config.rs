@@ -8,11 +8,11 @@ use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
 
+use crate::best_effort::probe_class;
 use crate::mastery::Claim;
 use crate::modes::Modes;
 pub use api::Metric;
 
-use crate::best_effort::probe_class;
 use crate::northbound::{ApplicationKind, Cover, ForeignRules, Manifest};
 use crate::place::PortId;
 

@@ -10,8 +10,8 @@ use crate::hosts::record;
 use crate::northbound::{Event, FlowId, IntentId, Reply};
 use crate::store::{Key, StoreEvent, StoreWrite};
 
-use super::Controller;
 use super::context::Memory;
+use super::{Controller, Topology};
 
 impl Controller {
     /// Acts on what the store says.
@@ -101,13 +101,9 @@ impl Controller {
     /// Takes in where a host was last seen. A host of which that cannot be read is found
     /// again by its next frame.
     fn host_seen(&mut self, mac: MacAddress, record: &[u8]) {
-        let Self { network, .. } = self;
-        if let Some(port) = network.topology.inventory.host_kept(mac, record)
-            && let Some(change) =
-                network
-                    .topology
-                    .hosts
-                    .remember(&mut network.topology.view, mac, port)
+        let topology = &mut self.network.topology;
+        if let Some(port) = topology.inventory.host_kept(mac, record)
+            && let Some(change) = topology.hosts.remember(&mut topology.view, mac, port)
         {
             self.tell_of_host(change);
         }
@@ -118,12 +114,8 @@ impl Controller {
         self.host_desk.kept.insert(mac);
         let waiting = self.host_desk.named.remove(&mac);
         let named = record::from_bytes(mac, bytes);
-        let result = named.map(|host| {
-            self.network
-                .topology
-                .hosts
-                .set(&mut self.network.topology.view, host)
-        });
+        let Topology { hosts, view, .. } = &mut self.network.topology;
+        let result = named.map(|host| hosts.set(view, host));
         let reply = match result {
             Some(Ok(changes)) => {
                 for change in changes {

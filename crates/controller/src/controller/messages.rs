@@ -92,12 +92,10 @@ impl Controller {
 
     /// Waits for nothing any more that was sent over a connection.
     fn abandon(&mut self, slot: Slot) {
-        self.network
-            .tables
-            .refused_bundles
-            .retain(|(at, _)| *at != slot);
-        self.network.tables.unasked.forget(slot);
-        for operation in self.network.tables.confirmations.abandon(slot) {
+        let tables = &mut self.network.tables;
+        tables.refused_bundles.retain(|(at, _)| *at != slot);
+        tables.unasked.forget(slot);
+        for operation in tables.confirmations.abandon(slot) {
             self.confirmed(operation);
         }
     }

@@ -66,12 +66,8 @@ impl Network {
                 return;
             };
             let subject = EntryOwner::Guard(id);
-            let wanted = self
-                .owners
-                .flows
-                .get(id)
-                .map(Flow::guards)
-                .unwrap_or_default();
+            let flow = self.owners.flows.get(id);
+            let wanted = flow.map(Flow::guards).unwrap_or_default();
             match self.tables.desired.is_owner(subject) {
                 true => self.set_content_at_once(ctx, subject, &wanted.into_iter().collect()),
                 false if wanted.is_empty() => {}
@@ -159,11 +155,8 @@ impl Network {
         let way = self.topology.best_way(ctx, flow);
         self.owners.flows.set_way(id, way.clone());
         if let Some(part) = self.plan_way(id, way) {
-            self.tables.begin_move(
-                ctx,
-                &mut self.owners,
-                BTreeMap::from([(EntryOwner::Flow(id), part)]),
-            );
+            let parts = BTreeMap::from([(EntryOwner::Flow(id), part)]);
+            self.tables.begin_move(ctx, &mut self.owners, parts);
         }
     }
 
@@ -200,11 +193,10 @@ impl Network {
             return;
         }
         let source = match subject {
-            EntryOwner::Flow(flow) => self
-                .owners
-                .flows
-                .get(flow)
-                .map(|flow| flow.admission.source),
+            EntryOwner::Flow(flow) => {
+                let flow = self.owners.flows.get(flow);
+                flow.map(|flow| flow.admission.source)
+            }
             EntryOwner::Service
             | EntryOwner::KnownHost(_)
             | EntryOwner::Intent(_)

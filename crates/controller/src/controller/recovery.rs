@@ -129,15 +129,12 @@ impl Recovery {
             }
             Detection::Recabled => None,
         };
-        self.link_broken(
-            ctx,
-            network,
-            Loss {
-                link,
-                detection,
-                wait,
-            },
-        );
+        let loss = Loss {
+            link,
+            detection,
+            wait,
+        };
+        self.link_broken(ctx, network, loss);
     }
 
     /// Moves all flows away from a link that is broken, and is not believed for a while if
@@ -218,12 +215,8 @@ impl Recovery {
             let mut links = tree.into_iter().flat_map(Tree::links);
             links.any(|crossed| crossed == link)
         };
-        let concerned = network
-            .owners
-            .flows
-            .over(link)
-            .chain(network.owners.flows.displaced());
-        let concerned: BTreeSet<FlowId> = concerned.collect();
+        let flows = &network.owners.flows;
+        let concerned: BTreeSet<FlowId> = flows.over(link).chain(flows.displaced()).collect();
         for id in concerned {
             let subject = EntryOwner::Flow(id);
             let Some(flow) = network.owners.flows.get(id) else {

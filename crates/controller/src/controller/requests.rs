@@ -219,10 +219,8 @@ impl Promises {
         modes.check_levels(&network.owners, &requirement)?;
         let id = network.owners.flows.next_id();
         let (admission, reservation) = self.decide(ctx, network, modes, id, requirement)?;
-        network
-            .owners
-            .flows
-            .insert(Flow::new(id, admission, reservation));
+        let flow = Flow::new(id, admission, reservation);
+        network.owners.flows.insert(flow);
         network.owners.end_hosts(ctx, &network.topology, id);
         Ok(id)
     }
@@ -327,7 +325,7 @@ impl Promises {
     /// Says in which class each requirement fits with more of the others, where one is found.
     pub fn assign_classes(
         &mut self,
-        ctx: &mut Context,
+        ctx: &Context,
         topology: &Topology,
         requirements: &[Requirement],
         free: &[bool],

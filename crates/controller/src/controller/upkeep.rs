@@ -38,25 +38,16 @@ impl Programs {
         if ctx.memory == Memory::Incomplete {
             return;
         }
-        if network
-            .owners
-            .intents
-            .retry_at
-            .is_some_and(|at| ctx.now >= at)
-        {
-            network.owners.intents.retry_at = None;
-            network.owners.intents.mark_waiting();
+        let intents = &mut network.owners.intents;
+        if intents.retry_at.is_some_and(|at| ctx.now >= at) {
+            intents.retry_at = None;
+            intents.mark_waiting();
         }
-        if network
-            .owners
-            .intents
-            .return_at
-            .is_some_and(|at| ctx.now >= at)
-        {
-            network.owners.intents.return_at = None;
-            network.owners.intents.mark_displaced();
+        if intents.return_at.is_some_and(|at| ctx.now >= at) {
+            intents.return_at = None;
+            intents.mark_displaced();
         }
-        if !network.owners.intents.is_stale() {
+        if !intents.is_stale() {
             return;
         }
         let mut slice = Slice {

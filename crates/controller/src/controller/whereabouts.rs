@@ -8,37 +8,23 @@ use crate::northbound::Event;
 use crate::packet_in_classes::FrameClass;
 use crate::place::PortId;
 
-use super::Controller;
+use super::{Controller, Topology};
 
 impl Controller {
     /// Learns from a frame that came in by `port`.
     pub(super) fn learn_from(&mut self, port: PortId, header: &Header, payload: &[u8]) {
-        if self.network.topology.view.is_access(port)
-            && FrameClass::of(header, payload) != FrameClass::Other
-        {
-            self.network
-                .topology
-                .link_trust
-                .host_seen(self.ctx.now, port);
+        let (now, topology) = (self.ctx.now, &mut self.network.topology);
+        if topology.view.is_access(port) && FrameClass::of(header, payload) != FrameClass::Other {
+            topology.link_trust.host_seen(now, port);
         }
-        let place = (
-            port,
-            self.network
-                .owners
-                .end(&self.ctx, &self.network.topology, header.source),
-        );
-        let (now, view) = (self.ctx.now, &mut self.network.topology.view);
-        for change in self
-            .network
-            .topology
-            .hosts
-            .learn(now, view, place, header, payload)
-        {
+        let owners = &self.network.owners;
+        let place = (port, owners.end(&self.ctx, topology, header.source));
+        let Topology { hosts, view, .. } = topology;
+        for change in hosts.learn(now, view, place, header, payload) {
             if let Change::Moved { to, .. } = &change {
                 let station = Station::of(header.source, header.vlan);
-                self.network
-                    .owners
-                    .forget_elsewhere(&mut self.ctx, station, to.datapath);
+                let owners = &mut self.network.owners;
+                owners.forget_elsewhere(&mut self.ctx, station, to.datapath);
             }
             self.tell_of_host(change);
         }
