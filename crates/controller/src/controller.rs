@@ -228,10 +228,9 @@ impl Controller {
     /// Has each switch asked once to confirm all that it was sent: of a request that is
     /// decided in slices, when all of it is.
     fn ask_unless_deciding(&mut self) {
-        if !self.promises.desk.is_deciding() {
-            self.network
-                .tables
-                .ask_now(&mut self.ctx, &mut self.network.owners);
+        let (owners, tables) = (&mut self.network.owners, &mut self.network.tables);
+        if !tables.unasked.is_empty() && !self.promises.desk.is_deciding() {
+            tables.ask_now(&mut self.ctx, owners);
         }
     }
 
