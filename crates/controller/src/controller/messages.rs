@@ -174,15 +174,17 @@ impl Controller {
         let Some(session) = self.ctx.sessions.get_mut(slot) else {
             return false;
         };
-        let (header, message) = match Message::parse(bytes) {
-            Ok(parsed) => parsed,
+        // What was read stays where it is: to move it takes longer than to read it.
+        let parsed = Message::parse(bytes);
+        let (header, message) = match &parsed {
+            Ok((header, message)) => (*header, message),
             Err(error) => return self.take_unreadable(slot, bytes, error.kind()),
         };
         self.ctx.counters.messages += 1;
-        let step = match &message {
+        let step = match message {
             // Nothing about the session, and by far the most frequent.
             Message::PacketIn(_) if session.datapath().is_some() => Step::Pass,
-            _ => session.take(header, &message, || self.ctx.outbox.to(slot)),
+            _ => session.take(header, message, || self.ctx.outbox.to(slot)),
         };
         let known = session.datapath();
         if matches!(message, Message::Hello(_)) && session.translator.is_some() {
@@ -192,7 +194,7 @@ impl Controller {
             Step::Done => true,
             Step::Pass => {
                 if let Some(datapath) = known {
-                    self.take_from_switch(slot, datapath, header, &message);
+                    self.take_from_switch(slot, datapath, header, message);
                 }
                 true
             }
