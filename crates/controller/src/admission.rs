@@ -17,6 +17,7 @@ mod modal;
 mod reserved_queues;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use calculus::admission::{FailureId, Hop, Ledger, MAX_DELAY, Request, Spare, Stage, StageId};
 use calculus::min_plus::TokenBucket;
@@ -24,8 +25,8 @@ use units::Delay;
 use wire::mode_signal::Level;
 use wire::openflow::DatapathId;
 
-use crate::best_effort::{WithoutPromise, probe_class};
-use crate::config::{Config, PortParameters, ProcessingParameters, SwitchParameters};
+use crate::best_effort::WithoutPromise;
+use crate::config::{Config, Parameters, PortParameters, ProcessingParameters, SwitchParameters};
 use crate::northbound::{Requirement, Traffic};
 use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
@@ -70,8 +71,7 @@ pub struct Reserved {
 /// All reservations in the network.
 #[derive(Clone, Debug)]
 pub struct Reservations {
-    pub(crate) switches: BTreeMap<DatapathId, SwitchParameters>,
-    unknown_switch: SwitchParameters,
+    pub(crate) parameters: Arc<Parameters>,
     pub(crate) work: WithoutPromise,
     pub(crate) ledger: Ledger,
     /// What is promised at each level and while it changes, if there are modes.
@@ -89,9 +89,13 @@ impl Reservations {
     /// added when a flow first uses them.
     #[must_use]
     pub fn new(config: &Config) -> Self {
+        Self::with(config, Arc::new(Parameters::new(config)))
+    }
+
+    /// Does the same with parameters that others share.
+    pub(crate) fn with(config: &Config, parameters: Arc<Parameters>) -> Self {
         let mut reservations = Self {
-            switches: config.switches.clone(),
-            unknown_switch: config.unknown_switch.clone(),
+            parameters,
             work: WithoutPromise::new(config),
             ledger: empty_ledger(config),
             modal: Modal::new(config.modes.as_ref()),
@@ -113,41 +117,7 @@ impl Reservations {
     /// Returns what is known of a switch.
     #[must_use]
     pub fn parameters(&self, datapath: DatapathId) -> &SwitchParameters {
-        self.switches.get(&datapath).unwrap_or(&self.unknown_switch)
-    }
-
-    /// Returns the queue in which probes leave a port.
-    #[must_use]
-    pub fn probe_class(&self, port: PortId) -> u8 {
-        probe_class(self.parameters(port.datapath).port(port.port))
-    }
-
-    /// Returns the queue in which a switch turns echoes round: the lowest in which
-    /// probes leave any of its ports. Where a port promises nothing in it, they wait
-    /// there with what nobody was promised.
-    #[must_use]
-    pub fn echo_class(&self, datapath: DatapathId) -> u8 {
-        let switch = self.parameters(datapath);
-        let ports = switch.ports.values().chain([&switch.other_ports]);
-        ports.map(probe_class).min().unwrap_or(0)
-    }
-
-    /// Returns the delay that a flow of `class` may have by leaving a switch by
-    /// a port: the budgets and the propagation.
-    #[must_use]
-    pub fn hop_delay(&self, port: PortId, class: u8) -> Delay {
-        let switch = self.parameters(port.datapath);
-        let processing = switch.processing.map(|processing| processing.budget);
-        let parameters = switch.port(port.port);
-        let budget = parameters
-            .budgets
-            .get(usize::from(class))
-            .copied()
-            .flatten();
-        // A budget that is fitted is a least here: frames wait for another one in any case.
-        let blocked = parameters.rate.time_to_send(parameters.largest_frame);
-        let queue = budget.filter(|budget| *budget > Delay::ZERO);
-        processing.unwrap_or_default() + queue.unwrap_or(blocked) + parameters.propagation
+        self.parameters.of(datapath)
     }
 
     /// Reserves what a flow requires on all of its trees.
@@ -298,7 +268,7 @@ impl Reservations {
     /// themselves by a bucket of one frame. An unknown link may be faster than it is taken
     /// for, which is well where a delay is asked for and not here.
     fn peak(&self, traffic: Traffic, source: PortId) -> Option<TokenBucket> {
-        let switch = self.switches.get(&source.datapath)?;
+        let switch = self.parameters.switches.get(&source.datapath)?;
         let link = switch.ports.get(&source.port)?.rate;
         let two_frames = traffic.largest_frame * 2;
         let says_more = traffic.burst > two_frames && traffic.rate <= link;

@@ -38,7 +38,7 @@ impl Reservations {
     /// Returns the switches of the configuration with the budgets that there are.
     #[must_use]
     pub fn fitted(&self) -> BTreeMap<DatapathId, SwitchParameters> {
-        let mut switches = self.switches.clone();
+        let mut switches = self.parameters.switches.clone();
         for (place, stage) in self.places.iter().zip(self.ledger.stages()) {
             give(&mut switches, *place, stage);
         }

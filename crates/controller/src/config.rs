@@ -8,6 +8,7 @@ use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
 
+use crate::best_effort::probe_class;
 use crate::mastery::Claim;
 use crate::modes::Modes;
 pub use api::Metric;
@@ -77,6 +78,58 @@ impl Config {
             claim: Claim::default(),
             seed: 1,
         }
+    }
+}
+
+/// What is known of all switches; it does not change.
+#[derive(Clone, Debug)]
+pub(crate) struct Parameters {
+    pub(crate) switches: BTreeMap<DatapathId, SwitchParameters>,
+    unknown_switch: SwitchParameters,
+}
+
+impl Parameters {
+    pub fn new(config: &Config) -> Self {
+        Self {
+            switches: config.switches.clone(),
+            unknown_switch: config.unknown_switch.clone(),
+        }
+    }
+
+    /// Returns what is known of a switch.
+    pub fn of(&self, datapath: DatapathId) -> &SwitchParameters {
+        self.switches.get(&datapath).unwrap_or(&self.unknown_switch)
+    }
+
+    /// Returns the queue in which probes leave a port.
+    pub fn probe_class(&self, port: PortId) -> u8 {
+        probe_class(self.of(port.datapath).port(port.port))
+    }
+
+    /// Returns the queue in which a switch turns echoes round: the lowest in which
+    /// probes leave any of its ports. Where a port promises nothing in it, they wait
+    /// there with what nobody was promised.
+    pub fn echo_class(&self, datapath: DatapathId) -> u8 {
+        let switch = self.of(datapath);
+        let ports = switch.ports.values().chain([&switch.other_ports]);
+        ports.map(probe_class).min().unwrap_or(0)
+    }
+
+    /// Returns the delay that a flow of `class` may have by leaving a switch by
+    /// a port: the budgets and the propagation.
+    pub fn hop_delay(&self, port: PortId, class: u8) -> Delay {
+        let switch = self.of(port.datapath);
+        let processing = switch.processing.map(|processing| processing.budget);
+        let parameters = switch.port(port.port);
+        let budget = parameters
+            .budgets
+            .get(usize::from(class))
+            .copied()
+            .flatten();
+        // A budget that is fitted is a least here: frames wait for another one in any case.
+        let blocked = parameters.rate.time_to_send(parameters.largest_frame);
+        let queue = budget.filter(|budget| *budget > Delay::ZERO);
+        processing.unwrap_or_default() + queue.unwrap_or(blocked) + parameters.propagation
     }
 }
 

@@ -1,114 +1,96 @@
 //! The controller core: takes what happened, says what to do.
 //!
-//! Nothing is decided here. Each input goes to the module whose concern it is:
+//! Nothing is decided here. Each input goes to the part whose concern it is:
 //!
-//! | what happens | where it is handled |
-//! |---|---|
-//! | a connection, a message, a switch that comes or goes | `southbound` |
-//! | applications that come and go | `applications` |
-//! | a frame that a switch hands over | `frames` |
-//! | a request | `requests`, `together`, `listing` |
-//! | a record of the store | `memory` |
-//! | rules that somebody wants | `desired`, `moves` |
-//! | rules that a switch refuses | `refusals` |
-//! | rules that a switch has or has not | `reconciliation`, `repairs`, `inspection` |
-//! | words of version 1.0 | `translation` |
-//! | a link that is found or lost | `links` |
-//! | a switch that is not heard | `echoes` |
-//! | a switch that has another master | `mastery` |
-//! | how promises stand | `promises` |
-//! | a host that is found | `whereabouts` |
-//! | a host that is named or removed | `naming` |
-//! | a host that moves | `mobility` |
-//! | a host whose cable is out | `ageing` |
-//! | a question for paths | `paths` |
-//! | what else is programmed, and what it needs when the network changes | `intents`, `upkeep` |
-//! | settings that are changed | `settings` |
-//! | criticality modes | `modes` |
-//! | time | `timers` |
+//! | part | what it keeps, and does | where |
+//! |---|---|---|
+//! | `Context` | time, settings, connections, what goes out | `context`, `names` |
+//! | `Topology` | what is known of the network | `topology`, `suspects` |
+//! | `Owners` | who has entries: flows, intents, applications | `owners`, `leaving`, `stale_intents` |
+//! | `Tables` | what the tables of switches should be | `tables`, `staged_updates`, `refusals`, `reconciliation`, `repairs`, `inspection` |
+//! | `Network` | the three before, and what concerns all of them | `network`, `adoption` |
+//! | `Recovery` | what is done about links that break and come back | `recovery` |
+//! | `ModeDesk` | criticality modes | `mode_control` |
+//! | `Promises` | who is promised what, and how promises stand | `requests`, `together`, `flow_ways`, `rearrangement`, `mobility`, `promises`, `listing`, `paths` |
+//! | `Programs` | what else is programmed, as the network changes | `programs`, `upkeep`, `proactive` |
+//! | `Southbound` | how we speak with switches | `southbound` |
+//! | `HostDesk` | hosts that are named, removed or gone | `naming`, `ageing` |
+//! | `Loading` | applications that come and go | `loading` |
+//! | `SettingsDesk` | settings that are changed | `settings` |
+//!
+//! A part owns its state and is given those above it in this table, never one below: so no
+//! part waits for another that waits for it, and `&` and `&mut` say who writes what. What
+//! the parts above are to be told goes through what they keep: a flow or an intent notes
+//! what became of its entries in `Owners`, and that promises or modes are to be looked at
+//! again is a mark in `Context`.
+//!
+//! What concerns nearly all parts is dispatched by the controller itself: what switches say
+//! (`messages`, `frames`, `translation`, `other_masters`), records of the store (`memory`),
+//! hosts that are found (`whereabouts`) and time (`timers`).
 
 mod adoption;
 mod ageing;
-mod applications;
-mod desired;
-mod echoes;
+mod context;
+mod flow_ways;
 mod frames;
 mod inspection;
-mod intents;
 mod leaving;
-mod links;
 mod listing;
-mod mastery;
+mod loading;
 mod memory;
+mod messages;
 mod mobility;
-mod modes;
+mod mode_control;
 mod names;
 mod naming;
+mod network;
+mod other_masters;
+mod owners;
 mod paths;
 mod proactive;
+mod programs;
 mod promises;
 mod rearrangement;
 mod reconciliation;
+mod recovery;
 mod refusals;
 mod repairs;
 mod requests;
 mod settings;
 mod southbound;
 mod staged_updates;
+mod stale_intents;
+mod suspects;
+mod tables;
 mod timers;
 mod together;
+mod topology;
 mod translation;
 mod upkeep;
-mod ways;
 mod whereabouts;
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use context::Context;
+use loading::Loading;
+use mode_control::ModeDesk;
+use naming::HostDesk;
+use network::Network;
+use owners::Owners;
+use programs::Programs;
+use promises::Promises;
+use recovery::Recovery;
+use settings::SettingsDesk;
+use southbound::Southbound;
+use tables::{Operation, Tables};
+use topology::Topology;
 use units::Instant;
-use wire::openflow::{DatapathId, TransactionId};
 
 use crate::admission::Reservations;
-use crate::applications::Applications;
-use crate::config::{Config, Metric, Timers};
-use crate::confirmation::Confirmations;
-use crate::desired::{Desired, EntryOwner};
-use crate::discovery::Prober;
-use crate::echoes::Echoes;
-use crate::flows::Flows;
-use crate::forwarding::Forwarding;
-use crate::hosts::Hosts;
-use crate::hosts::contests::Contests;
-use crate::intents::Intents;
-use crate::inventory::Inventory;
-use crate::link_trust::LinkTrust;
-use crate::mastery::Claim;
-use crate::northbound::Counters;
-use crate::northbound::{Asker, FlowId, Request, RequestId};
-use crate::outbox::{Outbox, Output};
-use crate::packet_in_classes::{Budgets, PacketInClasses};
-use crate::path::Atlas;
-use crate::place::LinkEnds;
-use crate::routes::Flood;
-use crate::session::{ConnectionId, Sessions, Slot};
+use crate::config::Config;
+use crate::northbound::{Asker, Counters, FlowId, MAX_FLOWS_AT_ONCE, Reply, Request, RequestId};
+use crate::outbox::Output;
+use crate::session::ConnectionId;
 use crate::store::StoreEvent;
 use crate::view::View;
-use crate::ways::KnownWays;
-
-use ageing::{Strangers, Unplugged};
-use applications::Loading;
-use intents::IntentDesk;
-use leaving::Leaving;
-use links::{Operation, Restoring};
-use memory::Memory;
-use modes::ModeDesk;
-use naming::HostDesk;
-use promises::Judging;
-use reconciliation::Reconciliation;
-use refusals::Refusals;
-use requests::Desk;
-use settings::SettingsDesk;
-use staged_updates::{StagedUpdates, Unasked};
-use timers::Schedule;
 
 /// What the controller may be told.
 #[derive(Debug)]
@@ -142,83 +124,17 @@ pub enum Input<'a> {
 /// restoration, so a driver with a clock can measure it.
 #[derive(Debug)]
 pub struct Controller {
-    now: Instant,
-    /// The application that forwards what no flow claims, if one is to.
-    forwarding: Option<Forwarding>,
-    applications: Applications,
+    ctx: Context,
+    network: Network,
+    recovery: Recovery,
+    modes: ModeDesk,
+    promises: Promises,
+    programs: Programs,
+    southbound: Southbound,
+    host_desk: HostDesk,
     /// Applications that wait for the store.
     loading: Loading,
-    seed: u64,
-    metric: Metric,
-    timers: Timers,
-    schedule: Schedule,
-    sessions: Sessions,
-    /// What is claimed of switches.
-    claim: Claim,
-    /// The switches of which another controller is the master.
-    others: BTreeSet<DatapathId>,
-    outbox: Outbox,
-    view: View,
-    hosts: Hosts,
-    host_desk: HostDesk,
-    /// Who else claims to be hosts that frames do not move.
-    contests: Contests,
-    unplugged: Unplugged,
-    strangers: Strangers,
-    prober: Prober,
-    link_trust: LinkTrust,
-    echoes: Echoes,
-    /// How many switches were not heard when that was last looked at.
-    suspects: usize,
-    judging: Judging,
-    flows: Flows,
-    /// The ways that were found for flows in the network as it is.
-    known_ways: KnownWays,
-    desired: Desired,
-    reservations: Reservations,
-    desk: Desk,
-    leaving: Leaving,
-    intents: Intents,
-    intent_desk: IntentDesk,
     settings_desk: SettingsDesk,
-    modes: ModeDesk,
-    /// The network as the searches for intents see it, by this metric.
-    atlas: Option<(Metric, Atlas)>,
-    is_proactive: bool,
-    /// By which ports proactive routes send what goes to all.
-    flood: Flood,
-    /// Whether what was kept is known.
-    memory: Memory,
-    /// When the network has been found after the start.
-    settled_at: Instant,
-    /// What the store knows of the network.
-    inventory: Inventory,
-    confirmations: Confirmations<Operation>,
-    moves: StagedUpdates,
-    unasked: Unasked,
-    refusals: Refusals,
-    reconciliation: Reconciliation,
-    /// Bundles that failed, whose errors may still arrive.
-    refused_bundles: BTreeSet<(Slot, TransactionId)>,
-    /// The break that is being made up for.
-    restoring: Option<Restoring>,
-    /// Flows whose prepared entries were sent and are not in the desired state
-    /// yet.
-    unrecorded: BTreeSet<FlowId>,
-    /// Those whose entries are to be looked at, as a switch was given what it lacked.
-    unsettled: BTreeSet<EntryOwner>,
-    /// The links that went down and did not come back.
-    broken: BTreeSet<LinkEnds>,
-    /// The links that flows from the store rely on and that are not confirmed
-    /// yet, with the time since when they could have been.
-    expected: BTreeMap<LinkEnds, Option<Instant>>,
-    counters: Counters,
-    /// What a switch of version 1.0 has said, in words of 1.3; kept for its memory.
-    heard: Vec<u8>,
-    /// The frames of switches whose connections are gone.
-    punts: PacketInClasses,
-    /// What is taken of the frames that switches hand over.
-    budgets: Budgets,
 }
 
 impl Controller {
@@ -231,67 +147,29 @@ impl Controller {
     /// applications cannot be loaded together, or a stage is beyond the limits of [`calculus::admission`].
     #[must_use]
     pub fn new(now: Instant, config: Config) -> Self {
-        let mut view = View::default();
-        let reservations = Reservations::new(&config);
-        let strangers = Strangers::new(config.switches.keys().copied());
+        let ctx = Context::new(now, &config);
+        let reservations = Reservations::with(&config, ctx.parameters.clone());
         let mut controller = Self {
-            now,
-            forwarding: None,
-            applications: Applications::configured(config.applications)
-                .unwrap_or_else(|error| panic!("the configuration cannot be: {error}")),
-            loading: Loading::default(),
-            seed: config.seed,
-            metric: config.metric,
-            timers: config.timers,
-            schedule: Schedule::new(now, &config.timers),
-            sessions: Sessions::default(),
-            claim: config.claim,
-            others: BTreeSet::new(),
-            outbox: Outbox::default(),
-            prober: Prober::new(config.probe_key, config.seed),
-            link_trust: LinkTrust::default(),
-            echoes: Echoes::default(),
-            suspects: 0,
-            judging: Judging::new(now),
-            flows: Flows::default(),
-            known_ways: KnownWays::default(),
-            desired: Desired::default(),
-            reservations,
-            hosts: Hosts::new(config.hosts, &mut view),
-            view,
-            host_desk: HostDesk::default(),
-            contests: Contests::default(),
-            unplugged: Unplugged::default(),
-            strangers,
-            desk: Desk::default(),
-            leaving: Leaving::default(),
-            intents: Intents::default(),
-            intent_desk: IntentDesk::default(),
-            settings_desk: SettingsDesk::default(),
+            ctx,
+            promises: Promises::new(now, reservations),
+            network: Network {
+                topology: Topology::new(
+                    config.hosts,
+                    config.switches.keys().copied(),
+                    (config.probe_key, config.seed),
+                ),
+                owners: Owners::new(config.applications),
+                tables: Tables::new(config.foreign_rules),
+            },
+            recovery: Recovery::default(),
             modes: ModeDesk::new(now, config.modes, (config.probe_key, config.seed)),
-            atlas: None,
-            is_proactive: false,
-            flood: Flood::new(),
-            memory: Memory::Incomplete,
-            settled_at: now,
-            inventory: Inventory::default(),
-            confirmations: Confirmations::default(),
-            moves: StagedUpdates::default(),
-            unasked: Unasked::default(),
-            refusals: Refusals::default(),
-            reconciliation: Reconciliation::new(config.foreign_rules),
-            refused_bundles: BTreeSet::new(),
-            restoring: None,
-            unrecorded: BTreeSet::new(),
-            unsettled: BTreeSet::new(),
-            broken: BTreeSet::new(),
-            expected: BTreeMap::new(),
-            counters: Counters::default(),
-            heard: Vec::new(),
-            punts: PacketInClasses::new(now),
-            budgets: Budgets::LEARNING,
+            programs: Programs::new(),
+            southbound: Southbound::new(now, config.claim),
+            host_desk: HostDesk::default(),
+            loading: Loading::default(),
+            settings_desk: SettingsDesk::default(),
         };
-        controller.follow_applications();
+        Loading::follow_applications(&mut controller.ctx, &mut controller.network);
         controller
     }
 
@@ -301,19 +179,19 @@ impl Controller {
     ///
     /// If `now` is earlier than in an earlier call.
     pub fn handle(&mut self, now: Instant, input: Input<'_>) {
-        assert!(now >= self.now, "time ran backwards");
-        self.now = now;
+        assert!(now >= self.ctx.now, "time ran backwards");
+        self.ctx.now = now;
         // What the store keeps at once is asked about at once.
         let is_stored = matches!(input, Input::Stored(_));
         if !is_stored {
-            self.ask_now();
+            self.ask_unless_deciding();
         }
-        if self.restoring.is_some() {
+        if self.recovery.restoring.is_some() {
             match input {
-                Input::Timeout => self.restore_some(),
-                _ => self.restore_rest(),
+                Input::Timeout => self.recovery.restore_some(&mut self.ctx, &mut self.network),
+                _ => self.recovery.restore_rest(&mut self.ctx, &mut self.network),
             }
-            if self.restoring.is_some() {
+            if self.recovery.restoring.is_some() {
                 return self.translate();
             }
         }
@@ -323,68 +201,183 @@ impl Controller {
             Input::Disconnected(connection) => self.disconnected(connection),
             Input::Stored(event) => self.stored(event),
             Input::Request { id, by, request } => self.requested(id, &by, request),
-            Input::Timeout if self.desk.is_deciding() => self.decide_some(),
+            Input::Timeout if self.promises.desk.is_deciding() => {
+                self.promises
+                    .decide_some(&mut self.ctx, &mut self.network, &self.modes)
+            }
             Input::Timeout => {
-                self.record_some();
-                self.guard_some();
+                self.network.tables.record_some(&self.network.owners);
+                self.network.guard_some(&mut self.ctx);
             }
         }
-        if self.restoring.is_some() {
+        if self.recovery.restoring.is_some() {
             return self.translate();
         }
         if now >= self.deadline() {
             self.keep_time();
         }
-        self.release_some();
-        self.judge_some();
+        self.promises
+            .release_some(&mut self.ctx, &mut self.network, &self.modes);
+        self.promises.judge_some(&mut self.ctx, &mut self.network);
         if !is_stored {
-            self.ask_now();
+            self.ask_unless_deciding();
             self.translate();
+        }
+    }
+
+    /// Has each switch asked once to confirm all that it was sent: of a request that is
+    /// decided in slices, when all of it is.
+    fn ask_unless_deciding(&mut self) {
+        let (owners, tables) = (&mut self.network.owners, &mut self.network.tables);
+        if !tables.unasked.is_empty() && !self.promises.desk.is_deciding() {
+            tables.ask_now(&mut self.ctx, owners);
         }
     }
 
     /// Returns the next thing to do, or `None` once all is done.
     pub fn poll(&mut self) -> Option<Output<'_>> {
-        if !self.unasked.is_empty() {
-            self.ask_now();
-        }
+        self.ask_unless_deciding();
         self.translate();
-        self.outbox.pop()
+        self.ctx.outbox.pop()
     }
 
     /// Returns when to call [`handle`](Self::handle) if nothing happens before.
     #[must_use]
     pub fn deadline(&self) -> Instant {
-        let unrecorded = (!self.unrecorded.is_empty()).then_some(self.now);
-        let unguarded = self.flows.has_altered().then_some(self.now);
-        let unsettled = (!self.unsettled.is_empty()).then_some(self.now);
-        let unfinished = (self.desk.is_deciding() || self.restoring.is_some()).then_some(self.now);
+        let Self { ctx, network, .. } = self;
+        let unrecorded = (!network.tables.unrecorded.is_empty()).then_some(ctx.now);
+        let unguarded = network.owners.flows.has_altered().then_some(ctx.now);
+        let unsettled = (!network.tables.unsettled.is_empty()).then_some(ctx.now);
+        let unfinished = (self.promises.desk.is_deciding() || self.recovery.restoring.is_some())
+            .then_some(ctx.now);
         let others = [
             unrecorded,
             unguarded,
             unsettled,
             unfinished,
-            self.moves.deadline(),
-            self.refusals.deadline(),
-            self.intents_deadline(),
-            self.reconciliation.deadline(),
-            self.modes.deadline(),
-            self.judging.deadline(self.now),
-            self.leaving.deadline(),
+            network.tables.moves.deadline(),
+            network.tables.refusals.deadline(),
+            network.owners.intents_deadline(ctx),
+            network.tables.reconciliation.deadline(),
+            self.modes.deadline(ctx.are_modes_stale),
+            self.promises
+                .judging
+                .deadline(ctx.now, ctx.are_promises_stale),
+            network.owners.leaving.deadline(),
         ];
-        let due = self.schedule.deadline();
+        let due = ctx.schedule.deadline();
         others.into_iter().flatten().fold(due, Instant::min)
     }
 
     /// Returns the network as it is known.
     #[must_use]
     pub const fn view(&self) -> &View {
-        &self.view
+        &self.network.topology.view
     }
 
     /// Returns what was counted since the start.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
-        &self.counters
+        &self.ctx.counters
+    }
+
+    /// Completes an operation that all its switches have confirmed.
+    fn confirmed(&mut self, operation: Operation) {
+        let Self { ctx, network, .. } = self;
+        ctx.promises_changed();
+        match operation {
+            Operation::StagedUpdate(id) => {
+                network.tables.move_confirmed(ctx, &mut network.owners, id)
+            }
+            Operation::Restore(restoration) => {
+                network
+                    .tables
+                    .restored(ctx, &mut network.owners, restoration)
+            }
+            Operation::Repair(datapath, repair) => {
+                network
+                    .tables
+                    .mended(ctx, &mut network.owners, datapath, repair)
+            }
+            Operation::Level(asked) => self.modes.level_answered(ctx, asked),
+            Operation::Written { level, begun } => self.modes.level_written(ctx, level, begun),
+        }
+    }
+
+    fn requested(&mut self, id: RequestId, by: &Asker, request: Request) {
+        let Self { ctx, network, .. } = self;
+        while self.promises.desk.is_deciding() {
+            self.promises.decide_some(ctx, network, &self.modes);
+        }
+        match network.owners.not_looked_at(ctx, by, &request) {
+            Some(refusal) => ctx.outbox.reply(id, refusal),
+            None => self.look_at(id, by, request),
+        }
+    }
+
+    fn look_at(&mut self, id: RequestId, by: &Asker, request: Request) {
+        let Self { ctx, network, .. } = self;
+        let (promises, modes) = (&mut self.promises, &mut self.modes);
+        let (topology, owners) = (&network.topology, &mut network.owners);
+        let reply = match request {
+            Request::Admit(asked) => return promises.admit(ctx, network, modes, id, asked),
+            Request::AdmitTogether(asked) => {
+                return promises.admit_together(ctx, network, modes, id, asked);
+            }
+            Request::WhatIf(asked) => return promises.what_if(ctx, network, modes, id, asked),
+            Request::MakeRoom(asked) => return promises.make_room(ctx, network, id, &asked),
+            Request::Withdraw(name) => return promises.withdraw(ctx, owners, id, name),
+            Request::ForgetSwitch(datapath) => return network.forget_switch(ctx, id, datapath),
+            Request::Prepare(asked) => return promises.prepare(ctx, network, id, &asked),
+            Request::AssignClasses {
+                requirements,
+                free,
+                classes,
+            } => Reply::Classes(promises.assign_classes(
+                ctx,
+                topology,
+                &requirements,
+                &free,
+                &classes,
+            )),
+            Request::Flows => Promises::list_flows(ctx, network, FlowId(0), usize::MAX),
+            Request::FlowsAfter { after, most } => {
+                Promises::list_flows(ctx, network, after, most.min(MAX_FLOWS_AT_ONCE))
+            }
+            Request::Flow(name) => Promises::show_flow(ctx, network, name),
+            Request::Topology => Reply::Topology(owners.topology_summary(topology)),
+            Request::Promises => Reply::Promises(Box::new(promises.promises(owners))),
+            Request::AddIntents(intents) => {
+                return self.programs.add_intents(ctx, network, (id, by), intents);
+            }
+            Request::RemoveIntent(name) => {
+                return self.programs.remove_intent(ctx, owners, id, by, name);
+            }
+            Request::Intents => Reply::Intents(Programs::intent_summaries(ctx, network)),
+            Request::Paths(query) => {
+                Reply::Paths(promises.find_paths(ctx, topology, modes, &query))
+            }
+            Request::View => owners.show_view(topology, by),
+            Request::SetHost(host) => return self.host_desk.set_host(ctx, network, id, host),
+            Request::Load(manifest) => return self.loading.load(ctx, owners, id, manifest),
+            Request::Unload(name) => return self.loading.unload(ctx, owners, id, name),
+            Request::Reload(name) => return Loading::reload(ctx, network, id, name),
+            Request::Applications => Reply::Applications(Loading::application_summaries(network)),
+            Request::RemoveHost(name) => return self.host_desk.remove_host(ctx, network, id, name),
+            Request::Rules(datapath) => return network.list_rules(ctx, id, datapath),
+            Request::Reconcile(datapath) => return network.reconcile(ctx, id, datapath),
+            Request::Settings => Reply::Settings(SettingsDesk::settings(ctx, &network.tables)),
+            Request::Configure(change) => {
+                let tables = &network.tables;
+                return self.settings_desk.configure(ctx, tables, id, change);
+            }
+            Request::Mode => Reply::Mode(modes.mode_report(ctx)),
+            Request::SetMode(change) => return modes.set_mode(ctx, network, id, &change),
+            Request::Statistics => {
+                let statistics = self.southbound.statistics(ctx, &mut network.tables);
+                Reply::Statistics(Box::new(statistics))
+            }
+        };
+        ctx.outbox.reply(id, reply);
     }
 }

@@ -104,6 +104,14 @@ impl Flow {
         }
     }
 
+    /// Returns whether the store has kept it.
+    pub(crate) const fn is_admitted(&self) -> bool {
+        match self.standing {
+            Standing::Admitted => true,
+            Standing::Proposed => false,
+        }
+    }
+
     /// Returns the tree on which its frames travel, `None` if they get nowhere.
     #[must_use]
     pub fn tree(&self) -> Option<&Tree> {

@@ -28,6 +28,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use units::Instant;
 use wire::ethernet::MacAddress;
 
+use crate::desired::EntryOwner;
 use crate::northbound::{Asker, Intent, IntentId, IntentKind, IntentState, Scope};
 use crate::path::Tree;
 use crate::place::LinkEnds;
@@ -44,6 +45,17 @@ pub enum Item {
     /// The way to a host from everywhere.
     Route(MacAddress),
     Flood,
+}
+
+impl From<Item> for EntryOwner {
+    fn from(item: Item) -> Self {
+        match item {
+            Item::Intent(id) => Self::Intent(id),
+            Item::Gathering(host) => Self::Gathering(host),
+            Item::Route(host) => Self::Route(Some(host)),
+            Item::Flood => Self::Route(None),
+        }
+    }
 }
 
 /// Whether an intent is in force.

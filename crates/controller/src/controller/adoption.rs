@@ -7,45 +7,37 @@
 
 use wire::openflow::DatapathId;
 
-use super::Controller;
-use super::memory::Memory;
+use super::context::Memory;
 use super::reconciliation::Task;
+use super::{Context, Network};
 
-impl Controller {
+impl Network {
     /// Asks the switches that were not asked yet, once the network has been found; and
     /// goes through what they said when all have.
-    pub(super) fn adopt_entries(&mut self) {
-        if self.memory == Memory::Incomplete || self.is_settling() {
+    pub fn adopt_entries(&mut self, ctx: &mut Context) {
+        if ctx.memory == Memory::Incomplete || ctx.is_settling() {
             return;
         }
-        let Some(forwarding) = &mut self.forwarding else {
+        let Some(forwarding) = &mut self.owners.forwarding else {
             return;
         };
-        let ready: Vec<_> = self.sessions.ready().collect();
+        let ready: Vec<_> = ctx.sessions.ready().collect();
         let sessions = ready
             .iter()
-            .filter_map(|(datapath, slot)| Some((*datapath, self.sessions.get(*slot)?.connection)));
+            .filter_map(|(datapath, slot)| Some((*datapath, ctx.sessions.get(*slot)?.connection)));
         let connected: Vec<_> = sessions.collect();
         let unasked = connected
             .iter()
             .filter(|(_, owner)| forwarding.take_unasked(*owner));
         let unasked: Vec<DatapathId> = unasked.map(|(datapath, _)| *datapath).collect();
-        for (datapath, deletion) in forwarding.sift(&self.view, &connected) {
-            if let Some(slot) = self.sessions.of_switch(datapath) {
-                deletion.emit(self.outbox.to(slot));
+        for (datapath, deletion) in forwarding.sift(&self.topology.view, &connected) {
+            if let Some(slot) = ctx.sessions.of_switch(datapath) {
+                deletion.emit(ctx.outbox.to(slot));
             }
         }
         for datapath in unasked {
-            self.want_task(datapath, Task::Adopt);
-        }
-    }
-
-    /// Takes in that a switch has said all that it has of reactive forwarding.
-    pub(super) fn entries_adopted(&mut self, datapath: DatapathId) {
-        let slot = self.sessions.of_switch(datapath);
-        let session = slot.and_then(|slot| self.sessions.get(slot));
-        if let (Some(session), Some(forwarding)) = (session, &mut self.forwarding) {
-            forwarding.adopted(session.connection);
+            self.tables
+                .want_task(ctx, &self.owners, datapath, Task::Adopt);
         }
     }
 }

@@ -11,164 +11,59 @@
 //! new finds no place; one that is configured finds a place beside strangers that are
 //! connected, too.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use units::Instant;
 use wire::ethernet::MacAddress;
 use wire::openflow::DatapathId;
 
 use crate::place::PortId;
-use crate::session::CloseReason;
-use crate::view::{Carrier, Control, Host, HostOrigin};
+use crate::view::Control;
 
-use super::Controller;
+use super::{Context, HostDesk, Network};
 
-/// The switches that are configured, and since when strangers are away.
-#[derive(Debug, Default)]
-pub(super) struct Strangers {
-    configured: BTreeSet<DatapathId>,
-    pub(super) away_since: BTreeMap<DatapathId, Instant>,
-}
-
-impl Strangers {
-    /// Starts with the switches that a configuration names.
-    pub(super) fn new(configured: impl IntoIterator<Item = DatapathId>) -> Self {
-        Self {
-            configured: configured.into_iter().collect(),
-            away_since: BTreeMap::new(),
-        }
-    }
-}
-
-/// Since when the ports of hosts have no carrier; none without hosts is among them.
-#[derive(Debug, Default)]
-pub(super) struct Unplugged {
-    since: BTreeMap<PortId, Instant>,
-}
-
-impl Controller {
-    /// Notes whether the ports of a switch have a carrier.
-    pub(super) fn note_carriers(&mut self, datapath: DatapathId) {
-        let Some(switch) = self.view.switch(datapath) else {
-            return;
-        };
-        let ports = self.view.switches()[switch.index()].ports.iter();
-        let ports: Vec<PortId> = ports.map(|it| PortId::new(datapath, it.number)).collect();
-        for port in ports {
-            self.note_carrier(port);
-        }
-    }
-
-    /// Notes whether a port has a carrier.
-    pub(super) fn note_carrier(&mut self, at: PortId) {
-        let carrier = self.view.port(at).map(|port| port.carrier);
-        let has_hosts = self.view.hosts_at(at).next().is_some();
-        match carrier {
-            Some(Carrier::Down) if has_hosts => {
-                self.unplugged.since.entry(at).or_insert(self.now);
-            }
-            Some(Carrier::Down | Carrier::Up) | None => {
-                self.unplugged.since.remove(&at);
-            }
-        }
-    }
-
+impl HostDesk {
     /// Forgets the hosts that were learned at ports which have had no carrier for long.
-    pub(super) fn forget_unplugged(&mut self) {
-        let (now, timeout) = (self.now, self.timers.host_timeout);
-        let since = self.unplugged.since.iter();
+    pub fn forget_unplugged(ctx: &mut Context, network: &mut Network) {
+        let (now, timeout) = (ctx.now, ctx.timers.host_timeout);
+        let since = network.topology.unplugged.since.iter();
         let due = since.filter(|(_, since)| now.saturating_since(**since) >= timeout);
         let due: Vec<PortId> = due.map(|(port, _)| *port).collect();
         for port in due {
-            let hosts = self.view.hosts_at(port);
-            let gone = hosts.filter(|host| self.is_to_be_forgotten(host));
+            let hosts = network.topology.view.hosts_at(port);
+            let gone = hosts.filter(|host| network.owners.is_to_be_forgotten(host));
             let gone: Vec<MacAddress> = gone.map(|host| host.mac).collect();
             for mac in gone {
-                self.drop_host(mac);
+                Self::drop_host(ctx, network, mac);
             }
-            if self.view.hosts_at(port).next().is_none() {
-                self.unplugged.since.remove(&port);
+            if network.topology.view.hosts_at(port).next().is_none() {
+                network.topology.unplugged.since.remove(&port);
             }
-        }
-    }
-
-    /// Notes that a switch is away.
-    pub(super) fn note_away(&mut self, datapath: DatapathId) {
-        if !self.strangers.configured.contains(&datapath) {
-            self.strangers.away_since.insert(datapath, self.now);
         }
     }
 
     /// Forgets the strangers that have been away for long.
-    pub(super) fn forget_strangers(&mut self) {
-        let (now, timeout) = (self.now, self.timers.host_timeout);
-        let away = self.strangers.away_since.iter();
+    pub fn forget_strangers(ctx: &mut Context, network: &mut Network) {
+        let (now, timeout) = (ctx.now, ctx.timers.host_timeout);
+        let away = network.topology.strangers.away_since.iter();
         let due = away.filter(|(_, since)| now.saturating_since(**since) >= timeout);
         let due: Vec<DatapathId> = due.map(|(datapath, _)| *datapath).collect();
         for datapath in due {
-            self.strangers.away_since.remove(&datapath);
-            if self.is_stranger(datapath, Control::Lost) {
-                self.drop_stranger(datapath);
-            }
-        }
-    }
-
-    /// Makes a place for a switch that is new, if there is none.
-    pub(super) fn make_place(&mut self, datapath: DatapathId) {
-        if !self.view.is_full() || self.view.switch(datapath).is_some() {
-            return;
-        }
-        let away = self.strangers.away_since.iter();
-        let mut away: Vec<_> = away.map(|(other, since)| (*since, *other)).collect();
-        away.sort_unstable();
-        let is_stranger = |other: &DatapathId| self.is_stranger(*other, Control::Lost);
-        if let Some(oldest) = away.into_iter().map(|(_, it)| it).find(is_stranger) {
-            self.strangers.away_since.remove(&oldest);
-            return self.drop_stranger(oldest);
-        }
-        if self.strangers.configured.contains(&datapath) {
-            let is_stranger =
-                |(other, _): &(DatapathId, _)| self.is_stranger(*other, Control::Connected);
-            let stranger = self.sessions.ready().find(is_stranger);
-            if let Some((stranger, slot)) = stranger {
-                self.close(slot, CloseReason::TooLarge);
-                self.drop_stranger(stranger);
+            network.topology.strangers.away_since.remove(&datapath);
+            if network
+                .owners
+                .is_stranger(&network.topology, datapath, Control::Lost)
+            {
+                Self::drop_stranger(ctx, network, datapath);
             }
         }
     }
 
     /// Forgets a stranger with the hosts that it has told of.
-    fn drop_stranger(&mut self, datapath: DatapathId) {
-        let hosts = self.view.hosts().iter();
+    pub fn drop_stranger(ctx: &mut Context, network: &mut Network, datapath: DatapathId) {
+        let hosts = network.topology.view.hosts().iter();
         let told = hosts.filter(|host| host.attachment.is_some_and(|at| at.datapath == datapath));
         let told: Vec<MacAddress> = told.map(|host| host.mac).collect();
         for mac in told {
-            self.drop_host(mac);
+            Self::drop_host(ctx, network, mac);
         }
-        self.drop_switch(datapath);
-    }
-
-    /// Returns whether nobody knows more of a switch than what it says itself.
-    fn is_stranger(&self, datapath: DatapathId, control: Control) -> bool {
-        let switch = self.view.switch(datapath);
-        !self.strangers.configured.contains(&datapath)
-            && switch.is_some_and(|switch| {
-                let is_so = self.view.switches()[switch.index()].control == control;
-                let is_needed = |host: &Host| {
-                    let is_there = host.attachment.is_some_and(|at| at.datapath == datapath);
-                    is_there && !self.is_to_be_forgotten(host)
-                };
-                is_so && self.view.is_alone(switch) && !self.view.hosts().iter().any(is_needed)
-            })
-    }
-
-    fn is_to_be_forgotten(&self, host: &Host) -> bool {
-        let is_learned = match host.origin {
-            HostOrigin::Learned => true,
-            HostOrigin::Configured | HostOrigin::Named => false,
-        };
-        is_learned
-            && self.flow_of_host(&host.name).is_none()
-            && self.intents.of_host(&host.name).next().is_none()
+        network.drop_switch(ctx, datapath);
     }
 }

@@ -6,36 +6,23 @@ use std::collections::BTreeMap;
 use wire::openflow::{Action, Cookie, DatapathId, Instruction, MatchField};
 
 use crate::audit::Reported;
-use crate::desired::{COOKIE_MASK_OURS, COOKIE_OURS, EntryOwner, Form, Rule, RulePlace, Standing};
-use crate::forwarding;
-use crate::northbound::{
-    ApplicationId, ApplicationKind, Reply, RequestId, RuleOwner, RuleState, RuleSummary,
-};
+use crate::desired::{COOKIE_MASK_OURS, COOKIE_OURS, Form, Rule, RulePlace, Standing};
+use crate::northbound::{Reply, RequestId, RuleOwner, RuleState, RuleSummary};
 
-use super::Controller;
-use super::reconciliation::Task;
+use super::{Context, Owners, Tables};
 
-impl Controller {
-    /// Lists the entries of a switch; asks it what it has if it is connected.
-    pub(super) fn list_rules(&mut self, id: RequestId, datapath: DatapathId) {
-        if self.view.switch(datapath).is_none() {
-            self.outbox.reply(id, Reply::UnknownSwitch(datapath));
-        } else if self.reconciliation.switches.contains_key(&datapath) {
-            self.want_task(datapath, Task::Inspect(id));
-        } else {
-            self.show_rules(id, datapath, None);
-        }
-    }
-
+impl Tables {
     /// Answers with the entries of a switch. `reported` is what it says that it
     /// has, if it says so.
-    pub(super) fn show_rules(
+    pub fn show_rules(
         &mut self,
+        ctx: &mut Context,
+        owners: &Owners,
         id: RequestId,
         datapath: DatapathId,
         reported: Option<&[Reported]>,
     ) {
-        self.record_all();
+        self.record_all(owners);
         let there: Option<BTreeMap<RulePlace, &Reported>> = reported.map(|rows| {
             let places = rows
                 .iter()
@@ -47,7 +34,7 @@ impl Controller {
             .map(|(place, rule)| {
                 let present = there.as_ref().map(|there| there.get(&place).copied());
                 let state = self.state(datapath, (place, rule), present);
-                let owner = self.owner(rule.subject);
+                let owner = owners.owner(rule.subject);
                 summary(&rule.form, rule.cookie, owner, state)
             })
             .collect();
@@ -62,10 +49,10 @@ impl Controller {
                 true => RuleState::Excess,
                 false => RuleState::Present,
             };
-            let owner = self.owner_of_unwanted(row.cookie);
+            let owner = owners.owner_of_unwanted(row.cookie);
             rules.push(summary(form, row.cookie, owner, state));
         }
-        self.outbox.reply(id, Reply::Rules(rules));
+        ctx.outbox.reply(id, Reply::Rules(rules));
     }
 
     /// Returns whether a switch has an entry; `present` is what it says to have
@@ -95,47 +82,6 @@ impl Controller {
                 Standing::Confirmed => RuleState::Present,
                 Standing::Sent | Standing::Refused => RuleState::Pending,
             },
-        }
-    }
-
-    /// Returns whose an entry is that nobody wants: what `reactive-forwarding` has
-    /// learned goes by itself, and is in no desired state.
-    fn owner_of_unwanted(&self, cookie: Cookie) -> RuleOwner {
-        let is_learned = self.forwarding.is_some() && forwarding::is_learned(cookie);
-        let kind = ApplicationKind::ReactiveForwarding;
-        match self.applications.of_kind(kind).filter(|_| is_learned) {
-            Some(id) => self.owner_of_application(id),
-            None => RuleOwner::Foreign,
-        }
-    }
-
-    pub(super) fn owner_of_application(&self, id: ApplicationId) -> RuleOwner {
-        let loaded = self.applications.get(id);
-        let name = loaded.map(|loaded| loaded.manifest.name.clone());
-        let name = name.unwrap_or_default();
-        RuleOwner::Application { id, name }
-    }
-
-    fn owner(&self, subject: EntryOwner) -> RuleOwner {
-        match subject {
-            EntryOwner::Service
-            | EntryOwner::KnownHost(_)
-            | EntryOwner::Gathering(_)
-            | EntryOwner::Modes => RuleOwner::Controller,
-            EntryOwner::Flow(id) | EntryOwner::Levels(id) | EntryOwner::Guard(id) => {
-                let flow = self.flows.get(id);
-                let name = flow.map(|flow| flow.admission.requirement.name.clone());
-                let name = name.unwrap_or_default();
-                RuleOwner::Flow { id, name }
-            }
-            EntryOwner::Intent(id) => {
-                let held = self.intents.get(id);
-                let name = held.map(|held| held.intent.name.clone());
-                let name = name.unwrap_or_default();
-                RuleOwner::Intent { id, name }
-            }
-            EntryOwner::Application(id) => self.owner_of_application(id),
-            EntryOwner::Route(_) => self.owner_of_routes(),
         }
     }
 }

@@ -2,63 +2,50 @@
 
 use std::sync::Arc;
 
-use wire::openflow::multipart::{FlowStatistics, MultipartReply, MultipartRequest, RequestBody};
-use wire::openflow::{DatapathId, PortNumber, TransactionId};
-
-use crate::audit::Scope;
-use crate::desired::{EntryOwner, Form, Outcome};
+use crate::desired::{EntryOwner, Outcome};
 use crate::flows::Flow;
 use crate::northbound::{
-    Accepted, Alternative, Asker, Cover, FlowId, FlowSummary, Permission, PromisedFlow, Promises,
-    Protection, Reply, RequestId, Route, Statistics, SwitchStatistics, Topology,
+    self, Accepted, Alternative, Cover, FlowId, FlowSummary, PromisedFlow, Protection, Reply,
 };
-use crate::path::Tree;
-use crate::session::Slot;
-use crate::telemetry::MAX_ENTRIES;
-use crate::view::{Carrier, Control};
 
-use super::Controller;
-use super::requests::is_admitted;
+use super::{Context, Network, Owners, Promises};
 
-impl Controller {
+impl Promises {
     /// Lists the flows with numbers above `after`, at most so many.
-    pub(super) fn list_flows(&mut self, id: RequestId, after: FlowId, most: usize) {
-        let admitted = self.flows.after(after).filter(|flow| is_admitted(flow));
-        let flows = admitted.take(most).map(|flow| self.summary(flow)).collect();
-        self.outbox.reply(id, Reply::Flows(flows));
+    pub fn list_flows(ctx: &Context, network: &Network, after: FlowId, most: usize) -> Reply {
+        let flows = network.owners.flows.after(after);
+        let admitted = flows.filter(|flow| flow.is_admitted());
+        Reply::Flows(
+            admitted
+                .take(most)
+                .map(|flow| Self::summary(ctx, network, flow))
+                .collect(),
+        )
     }
 
-    pub(super) fn show_flow(&mut self, id: RequestId, name: String) {
-        let known = self.flows.by_name(&name).and_then(|id| self.flows.get(id));
-        let reply = match known.filter(|flow| is_admitted(flow)) {
-            Some(flow) => Reply::Flows(vec![self.summary(flow)]),
+    pub fn show_flow(ctx: &Context, network: &Network, name: String) -> Reply {
+        let flows = &network.owners.flows;
+        let known = flows.by_name(&name).and_then(|id| flows.get(id));
+        match known.filter(|flow| flow.is_admitted()) {
+            Some(flow) => Reply::Flows(vec![Self::summary(ctx, network, flow)]),
             None => Reply::UnknownFlow(name),
-        };
-        self.outbox.reply(id, reply);
-    }
-
-    /// Shows the network, without its hosts to whom was not granted to see them.
-    pub(super) fn show_view(&mut self, id: RequestId, by: &Asker) {
-        let mut view = Box::new(self.view.clone());
-        if !self.applications.is_granted(by, Permission::SeeHosts) {
-            view.hide_hosts();
         }
-        self.outbox.reply(id, Reply::View(view));
     }
 
-    pub(super) fn summary(&self, flow: &Flow) -> FlowSummary {
+    pub fn summary(ctx: &Context, network: &Network, flow: &Flow) -> FlowSummary {
         FlowSummary {
             requirement: flow.admission.requirement.clone(),
-            accepted: self.accepted(flow),
+            accepted: Self::accepted(ctx, flow),
             travels: flow.travels(),
-            promise: self.promise_now(flow),
-            installed: self.outcome(EntryOwner::Flow(flow.id)) == Some(Outcome::Confirmed),
-            disputes: self.disputes(&flow.admission.requirement),
+            promise: Self::promise_now(ctx, network, flow),
+            installed: network.tables.outcome(EntryOwner::Flow(flow.id))
+                == Some(Outcome::Confirmed),
+            disputes: network.topology.disputes(ctx, &flow.admission.requirement),
         }
     }
 
-    pub(super) fn promises(&self) -> Promises {
-        let admitted = self.flows.iter().filter(|flow| is_admitted(flow));
+    pub fn promises(&self, owners: &Owners) -> northbound::Promises {
+        let admitted = owners.flows.iter().filter(|flow| flow.is_admitted());
         let flows = admitted.filter_map(|flow| {
             let (reservation, guarantee) = (flow.reservation?, flow.admission.guarantee?);
             Some(PromisedFlow {
@@ -74,7 +61,7 @@ impl Controller {
             })
         });
         let (ledger, places, failures) = self.reservations.copy();
-        Promises {
+        northbound::Promises {
             ledger,
             levels: self.reservations.copy_levels(),
             places,
@@ -83,16 +70,16 @@ impl Controller {
         }
     }
 
-    pub(super) fn accepted(&self, flow: &Flow) -> Accepted {
+    pub fn accepted(ctx: &Context, flow: &Flow) -> Accepted {
         let admission = &flow.admission;
         let ways = &admission.ways;
         let (route, alternatives) = ways.routes.get_or_init(|| {
             let alternatives = ways.alternatives.iter();
             let routes = alternatives.map(|(without, tree)| Alternative {
                 without: *without,
-                route: self.route(tree),
+                route: ctx.route(tree),
             });
-            (Arc::new(self.route(&ways.base)), Arc::new(routes.collect()))
+            (Arc::new(ctx.route(&ways.base)), Arc::new(routes.collect()))
         });
         Accepted {
             id: flow.id,
@@ -100,118 +87,16 @@ impl Controller {
             guarantee: admission.guarantee,
             route: Arc::clone(route),
             alternatives: Arc::clone(alternatives),
-            cover: self.cover(flow),
+            cover: Self::cover(ctx, flow),
         }
     }
 
     /// Returns which failures the promised interruption of a flow covers.
-    fn cover(&self, flow: &Flow) -> Option<Cover> {
+    fn cover(ctx: &Context, flow: &Flow) -> Option<Cover> {
         flow.admission.guarantee?;
         match flow.admission.requirement.protection {
             Protection::None => None,
-            Protection::Restore { interruption, .. } => Some(self.timers.cover(interruption)),
+            Protection::Restore { interruption, .. } => Some(ctx.timers.cover(interruption)),
         }
-    }
-
-    pub(super) fn route(&self, tree: &Tree) -> Route {
-        let switches = tree.branches.iter();
-        Route {
-            switches: switches
-                .map(|branch| self.name_of_switch(branch.datapath))
-                .collect(),
-            links: tree.links().collect(),
-        }
-    }
-
-    pub(super) fn topology(&self) -> Topology {
-        let switches = self.view.switches().iter();
-        let links = self.view.links().iter();
-        let hosts = self.view.hosts().iter();
-        Topology {
-            switches: switches
-                .filter(|switch| switch.control == Control::Connected)
-                .count(),
-            links: links
-                .filter(|link| link.carrier == Carrier::Up && !self.view.is_out_of_sight(link))
-                .count(),
-            hosts: hosts.filter(|host| host.attachment.is_some()).count(),
-            flows: self.flows.iter().filter(|flow| is_admitted(flow)).count(),
-        }
-    }
-
-    /// Returns what was counted, and asks switches what they have counted since.
-    pub(super) fn statistics(&mut self) -> Statistics {
-        let mut all = self.punts;
-        let mut switches = Vec::new();
-        for (_, session) in self.sessions.iter() {
-            all.add(&session.punts);
-            let telemetry = &session.telemetry;
-            switches.extend(session.datapath().map(|datapath| SwitchStatistics {
-                datapath,
-                frames: session.punts.counts().collect(),
-                wanted_entries: self.desired.count(datapath),
-                ports: telemetry.ports.said.clone(),
-                tables: telemetry.tables.said.clone(),
-                flows: telemetry.flows.said.clone(),
-            }));
-        }
-        switches.sort_by_key(|switch| switch.datapath);
-        self.ask_for_counts();
-        Statistics {
-            counters: self.counters,
-            frames: all.counts().collect(),
-            switches,
-        }
-    }
-
-    /// Asks switches what they have counted. Those of version 1.0 are not asked: their
-    /// translator knows no such question.
-    fn ask_for_counts(&mut self) {
-        let wide: Vec<_> = self.sessions.ready().collect();
-        for (datapath, slot) in wide {
-            let entries = self.desired.count(datapath);
-            let is_narrow = self.sessions.narrow().contains(&slot);
-            let session = self.sessions.get_mut(slot).filter(|_| !is_narrow);
-            let Some(session) = session else {
-                continue;
-            };
-            let telemetry = &mut session.telemetry;
-            if !telemetry.is_due(self.now) {
-                continue;
-            }
-            let out = self.outbox.to(slot);
-            let mut ask = |question| {
-                let transaction = self.confirmations.transaction();
-                MultipartRequest::new(question).emit(transaction, out);
-                transaction
-            };
-            let ports = ask(RequestBody::PortStatistics(PortNumber::ANY));
-            telemetry.ports.expect(ports);
-            telemetry.tables.expect(ask(RequestBody::Table));
-            if entries <= MAX_ENTRIES {
-                let ours = ask(RequestBody::Flow(Scope::Ours.question()));
-                telemetry.flows.expect(ours);
-            }
-        }
-    }
-
-    /// Takes a part of what a switch has counted. Returns whether it was asked for that.
-    pub(super) fn counts_reported(
-        &mut self,
-        slot: Slot,
-        datapath: DatapathId,
-        transaction: TransactionId,
-        reply: &MultipartReply<'_>,
-    ) -> bool {
-        let desired = &self.desired;
-        let flow_of = |entry: &FlowStatistics<'_>| {
-            let place = Form::read(entry).ok()?.place();
-            match desired.get(datapath, place)?.subject {
-                EntryOwner::Flow(flow) | EntryOwner::Levels(flow) => Some(flow),
-                _ => None,
-            }
-        };
-        let session = self.sessions.get_mut(slot);
-        session.is_some_and(|it| it.telemetry.take(transaction, reply, flow_of))
     }
 }

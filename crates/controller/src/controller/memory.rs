@@ -4,43 +4,52 @@
 //! should have and nothing is decided: rules of flows that the controller has not
 //! heard of yet would be taken for rules in excess.
 
-use crate::northbound::{Event, FlowId, IntentId, Reply, Request, RequestId};
-use crate::place::{LinkEnds, PortId};
-use crate::store::{Key, StoreEvent, StoreWrite};
-use crate::view::{Control, HostOrigin};
 use wire::ethernet::MacAddress;
-use wire::openflow::DatapathId;
 
-use super::Controller;
+use crate::hosts::record;
+use crate::northbound::{Event, FlowId, IntentId, Reply};
+use crate::store::{Key, StoreEvent, StoreWrite};
 
-/// Whether the store has told all that it kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Memory {
-    Incomplete,
-    Complete,
-}
+use super::context::Memory;
+use super::{Controller, Topology};
 
 impl Controller {
     /// Acts on what the store says.
     pub(super) fn stored(&mut self, event: StoreEvent) {
+        let Self { ctx, network, .. } = self;
         match event {
             StoreEvent::Replayed => self.replayed(),
             StoreEvent::Written(StoreWrite { key, value }) => match (key, value) {
-                (Key::Admission(id), Some(record)) => self.admitted(FlowId(id), &record),
-                (Key::Admission(id), None) => self.withdrawn(FlowId(id)),
-                (Key::Leaving(number), Some(record)) => self.leaving_kept(number, &record),
-                (Key::Intent(id), Some(record)) => self.intent_kept(IntentId(id), &record),
-                (Key::Intent(id), None) => self.intent_struck(IntentId(id)),
-                (Key::Switch(datapath), Some(record)) => self.switch_kept(datapath, &record),
+                (Key::Admission(id), Some(record)) => {
+                    self.promises.admitted(ctx, network, FlowId(id), &record)
+                }
+                (Key::Admission(id), None) => self.promises.withdrawn(ctx, network, FlowId(id)),
+                (Key::Leaving(number), Some(record)) => {
+                    self.promises
+                        .leaving_kept(ctx, &mut network.owners, number, &record)
+                }
+                (Key::Intent(id), Some(record)) => {
+                    self.programs
+                        .intent_kept(ctx, network, IntentId(id), &record)
+                }
+                (Key::Intent(id), None) => self.programs.intent_struck(ctx, network, IntentId(id)),
+                (Key::Switch(datapath), Some(record)) => {
+                    network.topology.switch_kept(ctx, datapath, &record)
+                }
                 (Key::Host(mac), Some(record)) => self.host_kept(mac, &record),
-                (Key::Host(mac), None) => self.host_struck(mac),
+                (Key::Host(mac), None) => self.host_desk.host_struck(ctx, network, mac),
                 (Key::Seen(mac), Some(record)) => self.host_seen(mac, &record),
-                (Key::Link(link), Some(_)) => self.link_kept(link),
-                (Key::Application(id), Some(record)) => self.application_kept(id, &record),
-                (Key::Application(id), None) => self.application_struck(id),
-                (Key::Settings, Some(record)) => self.settings_kept(&record),
-                (Key::Unloaded, Some(record)) => self.unloading_kept(&record),
-                (Key::Mode, Some(record)) => self.orders_kept(&record),
+                (Key::Link(link), Some(_)) => network.topology.link_kept(ctx, link),
+                (Key::Application(id), Some(record)) => {
+                    self.loading.application_kept(ctx, network, id, &record)
+                }
+                (Key::Application(id), None) => self.loading.application_struck(ctx, network, id),
+                (Key::Settings, Some(record)) => {
+                    self.settings_desk
+                        .settings_kept(ctx, network, &mut self.promises, &record)
+                }
+                (Key::Unloaded, Some(record)) => self.loading.unloading_kept(ctx, network, &record),
+                (Key::Mode, Some(record)) => self.modes.orders_kept(ctx, network, &record),
                 (
                     Key::Leaving(_)
                     | Key::Switch(_)
@@ -53,176 +62,85 @@ impl Controller {
                 ) => {}
             },
             StoreEvent::Rejected(key) => match key {
-                Key::Admission(id) => self.rejected(FlowId(id)),
+                Key::Admission(id) => self.promises.rejected(ctx, &mut network.owners, FlowId(id)),
                 // It is counted all the same, as long as this instance runs.
                 Key::Leaving(_) => {}
-                Key::Intent(id) => self.intent_rejected(IntentId(id)),
-                Key::Switch(datapath) => self.inventory.switch_rejected(datapath),
-                Key::Host(mac) => self.host_rejected(mac),
-                Key::Seen(mac) => self.inventory.host_rejected(mac),
-                Key::Link(link) => self.inventory.link_rejected(link),
-                Key::Application(id) => self.application_rejected(id),
-                Key::Settings => self.settings_rejected(),
-                Key::Unloaded => self.unloading_rejected(),
-                Key::Mode => self.orders_rejected(),
+                Key::Intent(id) => {
+                    self.programs
+                        .intent_rejected(ctx, &mut network.owners, IntentId(id))
+                }
+                Key::Switch(datapath) => network.topology.inventory.switch_rejected(datapath),
+                Key::Host(mac) => self.host_desk.host_rejected(ctx, mac),
+                Key::Seen(mac) => network.topology.inventory.host_rejected(mac),
+                Key::Link(link) => network.topology.inventory.link_rejected(link),
+                Key::Application(id) => self.loading.application_rejected(ctx, id),
+                Key::Settings => self.settings_desk.settings_rejected(ctx),
+                Key::Unloaded => self.loading.unloading_rejected(ctx),
+                Key::Mode => self.modes.orders_rejected(ctx),
             },
         }
     }
 
     /// Begins to act: all that was kept is known.
     fn replayed(&mut self) {
-        self.memory = Memory::Complete;
-        self.follow_budgets();
+        let Self { ctx, network, .. } = self;
+        ctx.memory = Memory::Complete;
+        self.promises.follow_budgets(ctx, &mut network.owners);
         // By then every link that is there has been seen.
-        self.settled_at = self.now + self.timers.link_timeout;
-        let ready: Vec<_> = self.sessions.ready().collect();
+        ctx.settled_at = ctx.now + ctx.timers.link_timeout;
+        let ready: Vec<_> = ctx.sessions.ready().collect();
         for (datapath, _) in ready {
-            self.keep_switch(datapath);
-            self.ask_for_entries(datapath);
+            network.topology.keep_switch(ctx, datapath);
+            network
+                .tables
+                .ask_for_entries(ctx, &network.owners, datapath);
         }
-        self.outbox.notify(Event::Ready);
-    }
-
-    /// Returns whether the network is still being found after a start: what is not
-    /// wanted yet may be wanted soon.
-    pub(super) fn is_settling(&self) -> bool {
-        self.now < self.settled_at
-    }
-
-    /// Returns whether a request can be answered before all that was kept is
-    /// known.
-    pub(super) fn is_answerable(&self, request: &Request) -> bool {
-        match request {
-            Request::View
-            | Request::Topology
-            | Request::Statistics
-            | Request::Rules(_)
-            | Request::Mode
-            | Request::Applications => true,
-            Request::Admit(_)
-            | Request::AdmitTogether(_)
-            | Request::WhatIf(_)
-            | Request::MakeRoom(_)
-            | Request::Withdraw(_)
-            | Request::Prepare(_)
-            | Request::AssignClasses { .. }
-            | Request::Flows
-            | Request::FlowsAfter { .. }
-            | Request::Flow(_)
-            | Request::Promises
-            | Request::Reconcile(_)
-            | Request::Settings
-            | Request::Configure(_)
-            | Request::SetMode(_)
-            | Request::Paths(_)
-            | Request::AddIntents(_)
-            | Request::RemoveIntent(_)
-            | Request::Intents
-            | Request::SetHost(_)
-            | Request::Load(_)
-            | Request::Unload(_)
-            | Request::Reload(_)
-            | Request::RemoveHost(_)
-            | Request::ForgetSwitch(_) => self.memory == Memory::Complete,
-        }
-    }
-
-    /// Has the store keep a switch as it is now, if that is new to it.
-    pub(super) fn keep_switch(&mut self, datapath: DatapathId) {
-        if self.memory == Memory::Incomplete {
-            return;
-        }
-        let Some(switch) = self.view.switch(datapath) else {
-            return;
-        };
-        let switch = &self.view.switches()[switch.index()];
-        if let Some(write) = self.inventory.note_switch(switch) {
-            self.outbox.store(write);
-        }
-    }
-
-    /// Has the store keep a link, if it is new to it.
-    pub(super) fn keep_link(&mut self, link: LinkEnds) {
-        if let Some(write) = self.inventory.note_link(link) {
-            self.outbox.store(write);
-        }
-    }
-
-    /// Has the store forget a link of which an end is joined to another port now.
-    pub(super) fn strike_link(&mut self, link: LinkEnds) {
-        if let Some(write) = self.inventory.strike_link(link) {
-            self.outbox.store(write);
-        }
-    }
-
-    /// Forgets a switch that will not come back.
-    pub(super) fn forget_switch(&mut self, id: RequestId, datapath: DatapathId) {
-        let reply = match self.view.switch(datapath) {
-            None => Reply::UnknownSwitch(datapath),
-            Some(switch) => match self.view.switches()[switch.index()].control {
-                Control::Connected => Reply::StillConnected(datapath),
-                Control::Forgotten => Reply::UnknownSwitch(datapath),
-                Control::Lost => {
-                    self.drop_switch(datapath);
-                    Reply::Forgotten
-                }
-            },
-        };
-        self.outbox.reply(id, reply);
-    }
-
-    /// Forgets a switch that is away.
-    pub(super) fn drop_switch(&mut self, datapath: DatapathId) {
-        if let Some(switch) = self.view.switch(datapath) {
-            self.view.forget(switch);
-            self.view.release(switch);
-            self.unwant_services(datapath);
-            for write in self.inventory.strike_switch(datapath) {
-                self.outbox.store(write);
-            }
-        }
-    }
-
-    fn switch_kept(&mut self, datapath: DatapathId, record: &[u8]) {
-        match self.inventory.switch_kept(datapath, record) {
-            Some(ports) => {
-                self.view.remember_switch(self.now, datapath, &ports);
-                self.note_away(datapath);
-            }
-            None => self.outbox.notify(Event::SwitchUnreadable { datapath }),
-        }
+        ctx.outbox.notify(Event::Ready);
     }
 
     /// Takes in where a host was last seen. A host of which that cannot be read is found
     /// again by its next frame.
     fn host_seen(&mut self, mac: MacAddress, record: &[u8]) {
-        if let Some(port) = self.inventory.host_kept(mac, record)
-            && let Some(change) = self.hosts.remember(&mut self.view, mac, port)
+        let topology = &mut self.network.topology;
+        if let Some(port) = topology.inventory.host_kept(mac, record)
+            && let Some(change) = topology.hosts.remember(&mut topology.view, mac, port)
         {
             self.tell_of_host(change);
         }
     }
 
-    /// Has the store keep where a host is, if it was seen there and that is new.
-    pub(super) fn keep_host(&mut self, name: &str, port: PortId) {
-        if self.memory == Memory::Incomplete {
-            return;
-        }
-        let Some(host) = self.view.host(name) else {
-            return;
+    /// Takes a host that the store has kept, whoever named it.
+    pub(super) fn host_kept(&mut self, mac: MacAddress, bytes: &[u8]) {
+        self.host_desk.kept.insert(mac);
+        let waiting = self.host_desk.named.remove(&mac);
+        let named = record::from_bytes(mac, bytes);
+        let Topology { hosts, view, .. } = &mut self.network.topology;
+        let result = named.map(|host| hosts.set(view, host));
+        let reply = match result {
+            Some(Ok(changes)) => {
+                for change in changes {
+                    self.tell_of_host(change);
+                }
+                Reply::HostSet
+            }
+            Some(Err(refusal)) if waiting.is_some() => {
+                self.ctx.outbox.store(StoreWrite {
+                    key: Key::Host(mac),
+                    value: None,
+                });
+                Reply::HostRefused(refusal)
+            }
+            Some(Err(refusal)) => {
+                self.ctx.outbox.notify(Event::HostUnusable { mac });
+                Reply::HostRefused(refusal)
+            }
+            None => {
+                self.ctx.outbox.notify(Event::HostUnusable { mac });
+                Reply::NotStored
+            }
         };
-        let is_seen = match host.origin {
-            HostOrigin::Learned | HostOrigin::Named => true,
-            HostOrigin::Configured => false,
-        };
-        let write = is_seen.then(|| self.inventory.note_host(host.mac, port));
-        if let Some(write) = write.flatten() {
-            self.outbox.store(write);
+        if let Some((id, _)) = waiting {
+            self.ctx.outbox.reply(id, reply);
         }
-    }
-
-    fn link_kept(&mut self, link: LinkEnds) {
-        self.inventory.link_kept(link);
-        self.view.remember_link(self.now, link);
     }
 }

@@ -7,111 +7,114 @@
 //! fitted, what the flow had reserved before is counted until its last frames play no
 //! role any more (`leaving`), and who has no room beside that waits for it.
 
-use std::collections::BTreeMap;
-
 use crate::desired::EntryOwner;
 use crate::flows::Way;
 use crate::northbound::{Event, FlowId};
 use crate::record::Admission;
 use crate::store::{Key, StoreWrite};
 
-use super::Controller;
-use super::requests::is_admitted;
+use super::{Context, ModeDesk, Network, Owners, Promises};
 
-impl Controller {
+impl Promises {
     /// Decides anew upon the flows of a host that has moved.
-    pub(super) fn host_moved(&mut self, name: &str) {
-        let concerned = self.flows.iter().filter(|flow| {
+    pub fn host_moved(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        modes: &ModeDesk,
+        name: &str,
+    ) {
+        let concerned = network.owners.flows.iter().filter(|flow| {
             let requirement = &flow.admission.requirement;
             let mut destinations = requirement.destinations.iter();
-            is_admitted(flow)
+            flow.is_admitted()
                 && (requirement.source == name || destinations.any(|other| other == name))
         });
         let concerned: Vec<FlowId> = concerned.map(|flow| flow.id).collect();
         for id in &concerned {
-            self.release(*id);
+            self.release(ctx, &mut network.owners, *id);
         }
         for id in concerned {
             self.let_go(id);
-            self.decide_anew(id);
+            self.decide_anew(ctx, network, modes, id);
         }
-        self.follow_budgets();
+        self.follow_budgets(ctx, &mut network.owners);
     }
 
     /// Takes the promise of a flow back, so that it does not stand in its own
     /// way for longer than its frames do.
-    fn release(&mut self, id: FlowId) {
-        self.wait_no_more(id);
-        self.keep_leaving(id);
-        if let Some(flow) = self.flows.get(id).cloned() {
-            self.leave(&flow);
+    fn release(&mut self, ctx: &mut Context, owners: &mut Owners, id: FlowId) {
+        owners.wait_no_more(id);
+        self.keep_leaving(ctx, owners, id);
+        if let Some(flow) = owners.flows.get(id).cloned() {
+            self.leave(ctx, owners, &flow);
         }
-        if let Some(flow) = self.flows.get_mut(id) {
+        if let Some(flow) = owners.flows.get_mut(id) {
             flow.reservation = None;
         }
-        self.promises_changed();
+        ctx.promises_changed();
     }
 
-    pub(super) fn decide_anew(&mut self, id: FlowId) {
-        let Some(flow) = self.flows.get(id) else {
+    pub fn decide_anew(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        modes: &ModeDesk,
+        id: FlowId,
+    ) {
+        let Some(flow) = network.owners.flows.get(id) else {
             return;
         };
         let requirement = flow.admission.requirement.clone();
-        match self.decide(id, requirement) {
+        match self.decide(ctx, network, modes, id, requirement) {
             Ok((admission, reservation)) => {
                 self.desk.hold(id, reservation);
-                self.outbox.store(StoreWrite {
+                ctx.outbox.store(StoreWrite {
                     key: Key::Admission(id.0),
                     value: Some(admission.to_bytes()),
                 });
             }
             Err(_) => {
-                self.wait_for_room(id);
-                self.change_way(id, Way::Nowhere);
+                network.owners.wait_for_room(id);
+                network.owners.change_way(ctx, id, Way::Nowhere);
             }
         }
     }
 
     /// Puts a new admission in the place of the one that a flow has.
-    pub(super) fn replace(&mut self, id: FlowId, admission: Admission) {
-        self.record(id);
-        let Some(old) = self.flows.remove(id) else {
+    pub fn replace(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        id: FlowId,
+        admission: Admission,
+    ) {
+        network.tables.record(&network.owners, id);
+        let Some(old) = network.owners.flows.remove(id) else {
             return;
         };
-        self.moves.take(EntryOwner::Flow(id));
+        network.tables.moves.take(EntryOwner::Flow(id));
         // What is held for it was found beside what it has.
         match self.desk.held(id) {
             Some(held) => {
                 self.reservations.release(held);
-                self.is_moving(&old);
+                network.owners.is_moving(&old);
             }
             None => self.give_back(&old),
         }
-        self.adopt(id, admission);
-        self.flows.set_admitted(id);
-        self.exchange_entries(id);
-        self.promises_changed();
-        let name = self.name_of_flow(id);
-        self.outbox.notify(Event::Readmitted { flow: id, name });
+        self.adopt(ctx, network, id, admission);
+        network.owners.flows.set_admitted(id);
+        network.exchange_entries(ctx, id);
+        ctx.promises_changed();
+        let name = network.owners.name_of_flow(id);
+        ctx.outbox.notify(Event::Readmitted { flow: id, name });
     }
 
     /// Gives back what is held for a flow until the store has kept its new
     /// admission.
-    pub(super) fn let_go(&mut self, id: FlowId) {
+    pub fn let_go(&mut self, id: FlowId) {
         if let Some(reservation) = self.desk.held(id) {
             self.reservations.release(reservation);
-        }
-    }
-
-    /// Replaces the entries that a flow had by those of its new admission.
-    fn exchange_entries(&mut self, id: FlowId) {
-        let Some(flow) = self.flows.get(id) else {
-            return;
-        };
-        let way = self.best_way(flow);
-        self.flows.set_way(id, way.clone());
-        if let Some(part) = self.plan_way(id, way) {
-            self.begin_move(BTreeMap::from([(EntryOwner::Flow(id), part)]));
         }
     }
 }

@@ -2,33 +2,26 @@
 
 use wire::openflow::DatapathId;
 
-use crate::admission::Place;
 use crate::desired::Outcome;
-use crate::northbound::FlowId;
 use crate::place::{self, LinkEnds, PortId};
 
-use super::Controller;
+use super::Context;
 
-impl Controller {
-    pub(super) fn name_of_switch(&self, datapath: DatapathId) -> String {
-        match self.reservations.parameters(datapath).name.as_str() {
+impl Context {
+    pub fn name_of_switch(&self, datapath: DatapathId) -> String {
+        match self.parameters.of(datapath).name.as_str() {
             "" => format!("{:x}", datapath.0),
             name => name.to_owned(),
         }
     }
 
-    pub(super) fn name_of_flow(&self, flow: FlowId) -> Option<String> {
-        let flow = self.flows.get(flow)?;
-        Some(flow.admission.requirement.name.clone())
-    }
-
     /// Returns a port with the name of its switch.
-    pub(super) fn named(&self, port: PortId) -> place::Place {
+    pub fn named(&self, port: PortId) -> place::Place {
         place::Place::new(port, self.name_of_switch(port.datapath))
     }
 
     /// Says what became of entries.
-    pub(super) fn in_words(&self, outcome: Outcome) -> String {
+    pub fn in_words(&self, outcome: Outcome) -> String {
         match outcome {
             Outcome::Confirmed => "confirmed".to_owned(),
             Outcome::Refused { datapath, error } => {
@@ -49,25 +42,8 @@ impl Controller {
     }
 
     /// Names a link as people do: by what it joins.
-    pub(super) fn name_of_link(&self, link: LinkEnds) -> String {
+    pub fn name_of_link(&self, link: LinkEnds) -> String {
         let [one, other] = link.both().map(|end| self.name_of_switch(end.datapath));
         format!("link {one}-{other}")
-    }
-
-    pub(super) fn name_of_place(&self, place: Place) -> String {
-        let port = match place {
-            Place::Switch(datapath) => return format!("switch {}", self.name_of_switch(datapath)),
-            Place::Port(port) => port,
-        };
-        let link = self.view.port(port).and_then(|port| port.link);
-        if let Some(link) = link {
-            return self.name_of_link(self.view.links()[link.index()].ends);
-        }
-        let switch = self.name_of_switch(port.datapath);
-        let mut hosts = self.view.hosts().iter();
-        match hosts.find(|host| host.attachment == Some(port)) {
-            Some(host) => format!("link {switch}-{}", host.name),
-            None => format!("port {} of {switch}", port.port),
-        }
     }
 }

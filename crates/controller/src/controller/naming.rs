@@ -12,14 +12,14 @@ use crate::hosts::record;
 use crate::northbound::{Event, HostRefusal, MAX_WAITING, Reply, RequestId, StaticHost};
 use crate::store::{Key, StoreWrite};
 
-use super::Controller;
+use super::{Context, Network};
 
 /// What waits for the store, and what it has kept.
 #[derive(Debug, Default)]
-pub(super) struct HostDesk {
-    named: BTreeMap<MacAddress, (RequestId, String)>,
+pub struct HostDesk {
+    pub named: BTreeMap<MacAddress, (RequestId, String)>,
     removed: BTreeMap<MacAddress, Vec<RequestId>>,
-    kept: BTreeSet<MacAddress>,
+    pub kept: BTreeSet<MacAddress>,
 }
 
 impl HostDesk {
@@ -32,132 +32,110 @@ impl HostDesk {
     }
 }
 
-impl Controller {
+impl HostDesk {
     /// Takes what somebody says of a host.
-    pub(super) fn set_host(&mut self, id: RequestId, host: StaticHost) {
-        if self.host_desk.is_waiting_for(&host) || self.host_desk.named.len() >= MAX_WAITING {
-            self.outbox.reply(id, Reply::Busy);
+    pub fn set_host(
+        &mut self,
+        ctx: &mut Context,
+        network: &Network,
+        id: RequestId,
+        host: StaticHost,
+    ) {
+        if self.is_waiting_for(&host) || self.named.len() >= MAX_WAITING {
+            ctx.outbox.reply(id, Reply::Busy);
             return;
         }
-        if let Err(refusal) = self.check_host(&host) {
-            self.outbox.reply(id, Reply::HostRefused(refusal));
+        if let Err(refusal) = Self::check_host(network, &host) {
+            ctx.outbox.reply(id, Reply::HostRefused(refusal));
             return;
         }
-        self.outbox.store(StoreWrite {
+        ctx.outbox.store(StoreWrite {
             key: Key::Host(host.mac),
             value: Some(record::to_bytes(&host)),
         });
-        self.host_desk.named.insert(host.mac, (id, host.name));
+        self.named.insert(host.mac, (id, host.name));
     }
 
-    fn check_host(&self, host: &StaticHost) -> Result<(), HostRefusal> {
-        let before = self.view.host_by_mac(host.mac).map(|host| &host.name);
+    fn check_host(network: &Network, host: &StaticHost) -> Result<(), HostRefusal> {
+        let (topology, owners) = (&network.topology, &network.owners);
+        let before = topology.view.host_by_mac(host.mac).map(|host| &host.name);
         let renamed = before.filter(|name| **name != host.name);
-        let in_use = renamed.and_then(|name| Some((name.clone(), self.flow_of_host(name)?)));
+        let in_use = renamed.and_then(|name| Some((name.clone(), owners.flow_of_host(name)?)));
         match in_use {
             Some((name, flow)) => Err(HostRefusal::InUse { name, flow }),
-            None => self.hosts.check(&self.view, host),
-        }
-    }
-
-    /// Takes a host that the store has kept, whoever named it.
-    pub(super) fn host_kept(&mut self, mac: MacAddress, bytes: &[u8]) {
-        self.host_desk.kept.insert(mac);
-        let waiting = self.host_desk.named.remove(&mac);
-        let named = record::from_bytes(mac, bytes);
-        let result = named.map(|host| self.hosts.set(&mut self.view, host));
-        let reply = match result {
-            Some(Ok(changes)) => {
-                for change in changes {
-                    self.tell_of_host(change);
-                }
-                Reply::HostSet
-            }
-            Some(Err(refusal)) if waiting.is_some() => {
-                self.outbox.store(StoreWrite {
-                    key: Key::Host(mac),
-                    value: None,
-                });
-                Reply::HostRefused(refusal)
-            }
-            Some(Err(refusal)) => {
-                self.outbox.notify(Event::HostUnusable { mac });
-                Reply::HostRefused(refusal)
-            }
-            None => {
-                self.outbox.notify(Event::HostUnusable { mac });
-                Reply::NotStored
-            }
-        };
-        if let Some((id, _)) = waiting {
-            self.outbox.reply(id, reply);
+            None => topology.hosts.check(&topology.view, host),
         }
     }
 
     /// Forgets a host at which no flow begins or ends.
-    pub(super) fn remove_host(&mut self, id: RequestId, name: String) {
-        let Some(mac) = self.view.host(&name).map(|host| host.mac) else {
-            self.outbox.reply(id, Reply::UnknownHost(name));
+    pub fn remove_host(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        id: RequestId,
+        name: String,
+    ) {
+        let Some(mac) = network.topology.view.host(&name).map(|host| host.mac) else {
+            ctx.outbox.reply(id, Reply::UnknownHost(name));
             return;
         };
-        if let Some(flow) = self.flow_of_host(&name) {
+        if let Some(flow) = network.owners.flow_of_host(&name) {
             let refusal = HostRefusal::InUse { name, flow };
-            self.outbox.reply(id, Reply::HostRefused(refusal));
+            ctx.outbox.reply(id, Reply::HostRefused(refusal));
             return;
         }
-        if !self.host_desk.kept.contains(&mac) {
-            self.drop_host(mac);
-            self.outbox.reply(id, Reply::HostRemoved);
+        if !self.kept.contains(&mac) {
+            Self::drop_host(ctx, network, mac);
+            ctx.outbox.reply(id, Reply::HostRemoved);
             return;
         }
-        self.host_desk.removed.entry(mac).or_default().push(id);
-        self.outbox.store(StoreWrite {
+        self.removed.entry(mac).or_default().push(id);
+        ctx.outbox.store(StoreWrite {
             key: Key::Host(mac),
             value: None,
         });
     }
 
     /// Removes a host that the store has forgotten.
-    pub(super) fn host_struck(&mut self, mac: MacAddress) {
-        self.host_desk.kept.remove(&mac);
-        self.drop_host(mac);
-        let waiting = self.host_desk.removed.remove(&mac);
+    pub fn host_struck(&mut self, ctx: &mut Context, network: &mut Network, mac: MacAddress) {
+        self.kept.remove(&mac);
+        Self::drop_host(ctx, network, mac);
+        let waiting = self.removed.remove(&mac);
         for id in waiting.into_iter().flatten() {
-            self.outbox.reply(id, Reply::HostRemoved);
+            ctx.outbox.reply(id, Reply::HostRemoved);
         }
     }
 
-    pub(super) fn host_rejected(&mut self, mac: MacAddress) {
-        let named = self.host_desk.named.remove(&mac).map(|(id, _)| id);
-        let removed = self.host_desk.removed.remove(&mac);
+    pub fn host_rejected(&mut self, ctx: &mut Context, mac: MacAddress) {
+        let named = self.named.remove(&mac).map(|(id, _)| id);
+        let removed = self.removed.remove(&mac);
         for id in named.into_iter().chain(removed.into_iter().flatten()) {
-            self.outbox.reply(id, Reply::NotStored);
+            ctx.outbox.reply(id, Reply::NotStored);
         }
     }
 
     /// Removes a host from the view, with its rules.
-    pub(super) fn drop_host(&mut self, mac: MacAddress) {
-        let Some(name) = self.view.host_by_mac(mac).map(|host| host.name.clone()) else {
+    pub fn drop_host(ctx: &mut Context, network: &mut Network, mac: MacAddress) {
+        let Some(name) = network
+            .topology
+            .view
+            .host_by_mac(mac)
+            .map(|host| host.name.clone())
+        else {
             return;
         };
-        self.mark_route(&name);
-        self.host_concerns_intents(&name);
-        self.hosts.remove(&mut self.view, mac);
-        if let Some(write) = self.inventory.strike_host(mac) {
-            self.outbox.store(write);
+        network.owners.mark_route(&network.topology, &name);
+        network
+            .owners
+            .host_concerns_intents(ctx, &network.topology, &name);
+        network
+            .topology
+            .hosts
+            .remove(&mut network.topology.view, mac);
+        if let Some(write) = network.topology.inventory.strike_host(mac) {
+            ctx.outbox.store(write);
         }
-        self.clear_rules(EntryOwner::KnownHost(mac));
-        self.outbox.notify(Event::HostRemoved { name });
-    }
-
-    /// Returns the name of a flow that begins or ends at a host.
-    pub(super) fn flow_of_host(&self, host: &str) -> Option<String> {
-        let flows = self.flows.iter();
-        let mut requirements = flows.map(|flow| &flow.admission.requirement);
-        let uses = requirements.find(|requirement| {
-            let mut destinations = requirement.destinations.iter();
-            requirement.source == host || destinations.any(|other| other == host)
-        });
-        uses.map(|requirement| requirement.name.clone())
+        network.clear_rules(ctx, EntryOwner::KnownHost(mac));
+        ctx.outbox.notify(Event::HostRemoved { name });
     }
 }

@@ -18,13 +18,12 @@ use units::Delay;
 use crate::admission::{Place, Refused};
 use crate::flows::BEST_EFFORT;
 use crate::northbound::{
-    Endpoint, FlowMatch, FoundPath, MAX_PATHS, NoPath, PathLoad, PathQuery, PathWish, Protection,
-    Requirement,
+    FlowMatch, FoundPath, MAX_PATHS, NoPath, PathLoad, PathQuery, PathWish, Protection, Requirement,
 };
 use crate::path::{Apart, Graph, Ranking, SimplePath, Tree, find_disjoint};
 use crate::place::{LinkEnds, PortId};
 
-use super::Controller;
+use super::{Context, ModeDesk, Promises, Topology};
 
 /// How often the graph is asked again without what has no room.
 const MAX_ATTEMPTS: usize = 32;
@@ -45,42 +44,56 @@ struct Question<'a> {
     refused: Option<Box<Refused>>,
 }
 
-impl Controller {
+impl Promises {
     /// Returns the paths that are asked for.
-    pub(super) fn find_paths(&mut self, query: &PathQuery) -> Result<Vec<FoundPath>, NoPath> {
+    pub fn find_paths(
+        &mut self,
+        ctx: &Context,
+        topology: &Topology,
+        modes: &ModeDesk,
+        query: &PathQuery,
+    ) -> Result<Vec<FoundPath>, NoPath> {
         let load = query.load.map(requirement).transpose()?;
         let mut question = Question {
-            from: self.place_of(&query.from)?,
-            to: self.place_of(&query.to)?,
+            from: topology.place_of(&query.from)?,
+            to: topology.place_of(&query.to)?,
             avoid: &query.avoid,
             load,
             full: BTreeSet::new(),
             refused: None,
         };
         match query.wish {
-            PathWish::Shortest => self.shortest(&mut question, query.count.min(MAX_PATHS)),
-            PathWish::LinkDisjoint => self.disjoint(&mut question, query.count, Apart::Links),
-            PathWish::SwitchDisjoint => self.disjoint(&mut question, query.count, Apart::Switches),
-        }
-    }
-
-    fn place_of(&self, endpoint: &Endpoint) -> Result<PortId, NoPath> {
-        match endpoint {
-            Endpoint::Host(name) => {
-                let port = self.view.host(name).and_then(|host| host.attachment);
-                port.ok_or_else(|| NoPath::UnknownHost { name: name.clone() })
-            }
-            Endpoint::Port(port) => match self.view.port(*port) {
-                Some(_) => Ok(*port),
-                None => Err(NoPath::UnknownPort {
-                    port: port.to_string(),
-                }),
-            },
+            PathWish::Shortest => self.shortest(
+                ctx,
+                topology,
+                modes,
+                &mut question,
+                query.count.min(MAX_PATHS),
+            ),
+            PathWish::LinkDisjoint => self.disjoint(
+                ctx,
+                topology,
+                modes,
+                &mut question,
+                query.count,
+                Apart::Links,
+            ),
+            PathWish::SwitchDisjoint => self.disjoint(
+                ctx,
+                topology,
+                modes,
+                &mut question,
+                query.count,
+                Apart::Switches,
+            ),
         }
     }
 
     fn shortest(
         &mut self,
+        ctx: &Context,
+        topology: &Topology,
+        modes: &ModeDesk,
         question: &mut Question<'_>,
         count: usize,
     ) -> Result<Vec<FoundPath>, NoPath> {
@@ -90,13 +103,13 @@ impl Controller {
         };
         let mut found = Vec::new();
         for _ in 0..MAX_ATTEMPTS {
-            let graph = self.graph(question);
+            let graph = question.graph(ctx, topology);
             let (from, to) = (question.from.datapath, question.to.datapath);
             let known = question.full.len();
             found.clear();
             for path in Ranking::new(&graph, from, to, proposals) {
                 if found.len() < count {
-                    found.extend(self.with_room(question, &path));
+                    found.extend(self.with_room(ctx, question, &path));
                 }
             }
             if found.len() >= count || question.full.len() == known {
@@ -104,16 +117,19 @@ impl Controller {
             }
         }
         if found.is_empty() {
-            found.extend(self.found_in_ledger(question));
+            found.extend(self.found_in_ledger(ctx, topology, question));
         }
         match found.is_empty() && count > 0 {
-            true => Err(self.nothing(question, 0, 1)),
+            true => Err(self.nothing(ctx, topology, modes, question, 0, 1)),
             false => Ok(found),
         }
     }
 
     fn disjoint(
         &mut self,
+        ctx: &Context,
+        topology: &Topology,
+        modes: &ModeDesk,
         question: &mut Question<'_>,
         count: usize,
         apart: Apart,
@@ -121,13 +137,13 @@ impl Controller {
         let (from, to) = (question.from.datapath, question.to.datapath);
         let wanted = count.min(MAX_PATHS);
         for _ in 0..MAX_ATTEMPTS {
-            let graph = self.graph(question);
+            let graph = question.graph(ctx, topology);
             let known = question.full.len();
             let paths = find_disjoint(&graph, from, to, wanted, apart)
-                .map_err(|found| self.nothing(question, found, count))?;
+                .map_err(|found| self.nothing(ctx, topology, modes, question, found, count))?;
             let found: Vec<FoundPath> = paths
                 .iter()
-                .filter_map(|path| self.with_room(question, path))
+                .filter_map(|path| self.with_room(ctx, question, path))
                 .collect();
             if found.len() == wanted && wanted == count {
                 return Ok(found);
@@ -136,24 +152,17 @@ impl Controller {
                 break;
             }
         }
-        Err(self.nothing(question, wanted, count))
-    }
-
-    /// Lays out what the paths may use.
-    fn graph(&self, question: &Question<'_>) -> Graph {
-        let avoid: BTreeSet<LinkEnds> = question.avoid.iter().copied().collect();
-        let is_open = |leaves: PortId, link: LinkEnds| {
-            let far = link.opposite(leaves).map(|enters| enters.datapath);
-            let is_full = question.full.contains(&Place::Port(leaves))
-                || far.is_some_and(|far| question.full.contains(&Place::Switch(far)));
-            !is_full && !avoid.contains(&link)
-        };
-        Graph::new(&self.view, &self.cost(question.class()), &is_open)
+        Err(self.nothing(ctx, topology, modes, question, wanted, count))
     }
 
     /// Returns a path as it is answered, if it has room for the load; notes where
     /// there is none if it has not.
-    fn with_room(&mut self, question: &mut Question<'_>, path: &SimplePath) -> Option<FoundPath> {
+    fn with_room(
+        &mut self,
+        ctx: &Context,
+        question: &mut Question<'_>,
+        path: &SimplePath,
+    ) -> Option<FoundPath> {
         let tree = path.tree(question.from, question.to);
         let guarantee = match &question.load {
             None => None,
@@ -166,39 +175,54 @@ impl Controller {
                 }
             },
         };
-        Some(self.found(&tree, path.cost, guarantee))
+        Some(Self::found(ctx, &tree, path.cost, guarantee))
     }
 
     /// Asks the ledger along all paths at once, where those that were proposed have
     /// no room.
-    fn found_in_ledger(&mut self, question: &Question<'_>) -> Option<FoundPath> {
+    fn found_in_ledger(
+        &mut self,
+        ctx: &Context,
+        topology: &Topology,
+        question: &Question<'_>,
+    ) -> Option<FoundPath> {
         let (load, from, to) = (question.load.as_ref()?, question.from, question.to);
         let tree =
             self.reservations
-                .find_way_beside(&self.view, load, [from, to], question.avoid)?;
+                .find_way_beside(&topology.view, load, [from, to], question.avoid)?;
         let guarantee = self.reservations.what_if(load, from, &tree).ok()?;
-        let cost = self.cost(load.class);
+        let cost = ctx.cost(load.class);
         let leaves = tree.branches.iter().filter_map(|branch| {
             let (parent, port) = branch.parent?;
             Some(PortId::new(tree.branches[parent].datapath, port))
         });
         let cost = leaves.map(cost).sum();
-        Some(self.found(&tree, cost, Some(guarantee)))
+        Some(Self::found(ctx, &tree, cost, Some(guarantee)))
     }
 
-    fn found(&self, tree: &Tree, cost: u64, guarantee: Option<Delay>) -> FoundPath {
+    fn found(ctx: &Context, tree: &Tree, cost: u64, guarantee: Option<Delay>) -> FoundPath {
         FoundPath {
-            route: self.route(tree),
+            route: ctx.route(tree),
             cost,
             guarantee,
         }
     }
 
     /// Returns why there are not as many paths as were wanted.
-    fn nothing(&self, question: &mut Question<'_>, found: usize, wanted: usize) -> NoPath {
+    fn nothing(
+        &self,
+        ctx: &Context,
+        topology: &Topology,
+        modes: &ModeDesk,
+        question: &mut Question<'_>,
+        found: usize,
+        wanted: usize,
+    ) -> NoPath {
         match (question.refused.take(), &question.load) {
             (Some(refused), Some(load)) => NoPath::NoRoom {
-                reason: self.shortage(load, *refused).to_string(),
+                reason: self
+                    .shortage(ctx, topology, modes, load, *refused)
+                    .to_string(),
             },
             (Some(_) | None, _) => NoPath::TooFew { found, wanted },
         }
@@ -206,6 +230,18 @@ impl Controller {
 }
 
 impl Question<'_> {
+    /// Lays out what the paths may use.
+    fn graph(&self, ctx: &Context, topology: &Topology) -> Graph {
+        let avoid: BTreeSet<LinkEnds> = self.avoid.iter().copied().collect();
+        let is_open = |leaves: PortId, link: LinkEnds| {
+            let far = link.opposite(leaves).map(|enters| enters.datapath);
+            let is_full = self.full.contains(&Place::Port(leaves))
+                || far.is_some_and(|far| self.full.contains(&Place::Switch(far)));
+            !is_full && !avoid.contains(&link)
+        };
+        Graph::new(&topology.view, &ctx.cost(self.class()), &is_open)
+    }
+
     fn class(&self) -> u8 {
         self.load.as_ref().map_or(BEST_EFFORT, |load| load.class)
     }

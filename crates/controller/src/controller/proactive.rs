@@ -7,154 +7,113 @@ use wire::openflow::DatapathId;
 
 use crate::desired::{Content, EntryOwner, PlacedRule};
 use crate::intents::{Course, Item};
-use crate::northbound::{ApplicationKind, RuleOwner};
 use crate::place::PortId;
 use crate::routes::{Flood, Openings, common, to_all, to_host};
 use crate::transition::{Change, Stage, Stages};
 use crate::view::{Carrier, Control};
 
-use super::Controller;
 use super::staged_updates::Part;
 use super::upkeep::Slice;
+use super::{Context, Network, Programs, Topology};
 
-impl Controller {
-    /// Takes in that proactive routes are wanted, or are not any more.
-    pub(super) fn proactive_routes_change(&mut self) {
-        let kept: Vec<MacAddress> = self.intents.routes().collect();
-        let known = self.view.hosts().iter().map(|host| host.mac);
-        for host in known.chain(kept) {
-            self.intents.mark(Item::Route(host));
-        }
-        self.intents.mark(Item::Flood);
-    }
-
-    /// Returns who has the rules of routes.
-    pub(super) fn owner_of_routes(&self) -> RuleOwner {
-        let kind = ApplicationKind::ProactiveRoutes;
-        match self.applications.of_kind(kind) {
-            Some(id) => self.owner_of_application(id),
-            None => RuleOwner::Controller,
-        }
-    }
-
+impl Programs {
     /// Returns how many rules there are for routes.
-    pub(super) fn count_route_rules(&self) -> usize {
-        let hosts = self.intents.routes().map(Some);
+    pub fn count_route_rules(network: &Network) -> usize {
+        let hosts = network.owners.intents.routes().map(Some);
         let subjects = hosts.chain([None]).map(EntryOwner::Route);
         subjects
-            .map(|subject| self.desired.of_subject(subject).count())
+            .map(|subject| network.tables.desired.of_subject(subject).count())
             .sum()
     }
 
-    /// Takes in that a host was found, has moved or is gone.
-    pub(super) fn mark_route(&mut self, name: &str) {
-        if self.is_proactive
-            && let Some(host) = self.view.host(name)
-        {
-            self.intents.mark(Item::Route(host.mac));
-        }
-    }
-
     /// Leads frames from everywhere to a host.
-    pub(super) fn keep_route(&mut self, mac: MacAddress, slice: &mut Slice) {
+    pub fn keep_route(
+        ctx: &mut Context,
+        network: &mut Network,
+        mac: MacAddress,
+        slice: &mut Slice,
+    ) {
         let (item, subject) = (Item::Route(mac), EntryOwner::Route(Some(mac)));
-        let wanted = self.is_proactive;
-        let host = self.view.host_by_mac(mac).filter(|_| wanted);
+        let wanted = network.owners.is_proactive;
+        let host = network.topology.view.host_by_mac(mac).filter(|_| wanted);
         let spanned = host
             .and_then(|host| host.attachment)
-            .and_then(|at| slice.atlas.span(&self.view, at));
+            .and_then(|at| slice.atlas.span(&network.topology.view, at));
         let is_known = host.is_some();
         let Some((tree, cost)) = spanned else {
-            self.set_content_at_once(subject, &Content::new());
+            network.set_content_at_once(ctx, subject, &Content::new());
             match is_known {
-                true => self.intents.set_course(item, None),
-                false => self.intents.forget_item(item),
+                true => network.owners.intents.set_course(item, None),
+                false => network.owners.intents.forget_item(item),
             }
             return;
         };
-        let is_whole = tree.branches.len() == self.count_connected();
+        let is_whole = tree.branches.len() == network.topology.count_connected();
         let course = Course {
             trees: vec![tree],
             cost,
         };
-        if self.is_route_kept(item, &course) {
-            self.intents.settle_in(item);
+        if network
+            .owners
+            .is_route_kept(&network.topology, item, &course)
+        {
+            network.owners.intents.settle_in(item);
         } else {
-            self.place_route(mac, course, slice);
+            Self::place_route(ctx, network, mac, course, &mut slice.moves);
         }
         match is_whole {
-            true => self.intents.mark_finished(item),
-            false => self.intents.mark_unfinished(item),
+            true => network.owners.intents.mark_finished(item),
+            false => network.owners.intents.mark_unfinished(item),
         }
     }
 
-    fn count_connected(&self) -> usize {
-        let switches = self.view.switches().iter();
-        switches
-            .filter(|switch| switch.control == Control::Connected)
-            .count()
-    }
-
-    fn place_route(&mut self, mac: MacAddress, course: Course, slice: &mut Slice) {
+    fn place_route(
+        ctx: &mut Context,
+        network: &mut Network,
+        mac: MacAddress,
+        course: Course,
+        moves: &mut BTreeMap<EntryOwner, Part>,
+    ) {
         let (item, subject) = (Item::Route(mac), EntryOwner::Route(Some(mac)));
         let tree = &course.trees[0];
         let content = content(&to_host(tree, mac));
         // Also while the old way is broken: who would be told first would send back to
         // those that are not told yet.
-        if self.intents.course(item).is_some() {
+        if network.owners.intents.course(item).is_some() {
             let depths = (0..tree.branches.len())
                 .map(|place| (tree.branches[place].datapath, tree.depth(place)));
             let depths = depths.collect();
-            self.moves.take(subject);
-            let stages = outwards(&self.desired.content(subject), &content, &depths);
-            let relies_on = self.unconfirmed(subject, &content);
+            network.tables.moves.take(subject);
+            let stages = outwards(&network.tables.desired.content(subject), &content, &depths);
+            let relies_on = network.tables.unconfirmed(subject, &content);
             let part = Part::new(stages, None, relies_on);
-            slice.moves.insert(subject, part);
+            moves.insert(subject, part);
         } else {
-            self.set_content_at_once(subject, &content);
+            network.set_content_at_once(ctx, subject, &content);
         }
-        self.intents.set_course(item, Some(course));
-    }
-
-    /// Returns whether a route is whole, leads from all switches from which it can
-    /// and costs no more than the best one.
-    fn is_route_kept(&self, item: Item, best: &Course) -> bool {
-        let Some(present) = self.intents.course(item) else {
-            return false;
-        };
-        let switches = |course: &Course| {
-            let branches = course.trees.iter().flat_map(|tree| &tree.branches);
-            branches
-                .map(|branch| branch.datapath)
-                .collect::<BTreeSet<_>>()
-        };
-        let root = |course: &Course| course.trees[0].branches[0].entrance();
-        present.links().all(|link| self.view.is_up(link))
-            && root(present) == root(best)
-            && switches(present) == switches(best)
-            && present.cost <= best.cost
+        network.owners.intents.set_course(item, Some(course));
     }
 
     /// Leads what goes to all along one tree.
-    pub(super) fn keep_flood(&mut self, slice: &mut Slice) {
+    pub fn keep_flood(&mut self, ctx: &mut Context, network: &mut Network, slice: &mut Slice) {
         let subject = EntryOwner::Route(None);
-        if !self.is_proactive {
+        if !network.owners.is_proactive {
             self.flood = Flood::new();
-            self.set_content_at_once(subject, &Content::new());
-            self.intents.forget_item(Item::Flood);
+            network.set_content_at_once(ctx, subject, &Content::new());
+            network.owners.intents.forget_item(Item::Flood);
             return;
         }
         // Ports come and go without anybody else asking.
-        self.intents.mark_unfinished(Item::Flood);
-        let flood = self.find_flood(slice);
+        network.owners.intents.mark_unfinished(Item::Flood);
+        let flood = Self::find_flood(&network.topology, slice);
         if flood == self.flood {
             return;
         }
         let wanted = content(&to_all(&flood));
         let shared = content(&to_all(&common(&self.flood, &flood)));
-        self.moves.take(subject);
-        let stages = narrowed(&self.desired.content(subject), &shared, &wanted);
-        let relies_on = self.unconfirmed(subject, &wanted);
+        network.tables.moves.take(subject);
+        let stages = narrowed(&network.tables.desired.content(subject), &shared, &wanted);
+        let relies_on = network.tables.unconfirmed(subject, &wanted);
         let part = Part::new(stages, None, relies_on);
         slice.moves.insert(subject, part);
         self.flood = flood;
@@ -162,8 +121,8 @@ impl Controller {
 
     /// Returns by which ports connected switches send what goes to all: where hosts
     /// may be, and along the tree from the lowest switch of each part.
-    fn find_flood(&self, slice: &Slice) -> Flood {
-        let connected = self.view.switches().iter();
+    fn find_flood(topology: &Topology, slice: &Slice) -> Flood {
+        let connected = topology.view.switches().iter();
         let connected = connected.filter(|switch| switch.control == Control::Connected);
         let mut flood: Flood = connected
             .map(|switch| {
@@ -172,7 +131,7 @@ impl Controller {
                     .iter()
                     .filter(|port| port.carrier == Carrier::Up);
                 let ports = up.map(|port| PortId::new(switch.datapath, port.number));
-                let access = ports.filter(|port| self.view.is_edge(*port));
+                let access = ports.filter(|port| topology.view.is_edge(*port));
                 let openings = Openings {
                     trunks: BTreeSet::new(),
                     access: access.map(|port| port.port).collect(),
@@ -183,7 +142,7 @@ impl Controller {
         let mut left: BTreeSet<DatapathId> = flood.keys().copied().collect();
         while let Some(root) = left.pop_first() {
             let source = PortId::new(root, wire::openflow::PortNumber(0));
-            let Some((tree, _)) = slice.atlas.span(&self.view, source) else {
+            let Some((tree, _)) = slice.atlas.span(&topology.view, source) else {
                 continue;
             };
             for branch in &tree.branches {

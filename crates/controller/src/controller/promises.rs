@@ -9,21 +9,25 @@
 //! a slice at a time whenever something has changed that a promise may rest on.
 //!
 //! Whatever else may speak against a promise is one more question in
-//! [`Controller::judge`].
+//! [`Promises::judge`].
 
 use units::{Duration, Instant};
 
+use crate::admission::Reservations;
 use crate::desired::{EntryOwner, Standing};
 use crate::flows::{Flow, Installation, Way};
 use crate::hosts::contests::CONTEST_LASTS;
 use crate::northbound::{Cause, Dispute, Event, FlowId, Promise, PromiseState};
 use crate::path::Tree;
 use crate::place::PortId;
+use crate::record::Admission;
+use crate::store::{Key, StoreWrite};
 use crate::view::Carrier;
+use crate::ways::KnownWays;
 
-use super::Controller;
-use super::memory::Memory;
-use super::requests::is_admitted;
+use super::context::Memory;
+use super::requests::Desk;
+use super::{Context, ModeDesk, Network, Owners, Tables, Topology};
 
 /// How many flows are judged at once.
 const JUDGED_AT_ONCE: usize = 64;
@@ -32,11 +36,12 @@ const REST_A_FLOW: Duration = Duration::from_us(10);
 /// How long it rests at least.
 const SHORTEST_REST: Duration = Duration::from_ms(20);
 
+/// How long until it is looked again where a stage may have no pause.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
 /// What is to be judged anew, and when.
 #[derive(Debug)]
-pub(super) struct Judging {
-    /// Whether something has changed since the flows were last gone through.
-    is_stale: bool,
+pub struct Judging {
     /// The last flow that was judged, while they are gone through.
     after: Option<FlowId>,
     /// When they may be gone through again.
@@ -48,9 +53,8 @@ pub(super) struct Judging {
 }
 
 impl Judging {
-    pub(super) const fn new(now: Instant) -> Self {
+    pub const fn new(now: Instant) -> Self {
         Self {
-            is_stale: false,
             after: None,
             next: now,
             undisputed: None,
@@ -59,8 +63,8 @@ impl Judging {
     }
 
     /// Returns when flows are to be judged.
-    pub(super) fn deadline(&self, now: Instant) -> Option<Instant> {
-        match (self.after, self.is_stale) {
+    pub fn deadline(&self, now: Instant, is_stale: bool) -> Option<Instant> {
+        match (self.after, is_stale) {
             (Some(_), _) => Some(now),
             (None, true) => Some(self.next),
             (None, false) => self.undisputed,
@@ -74,90 +78,106 @@ type Verdict = (PromiseState, Option<Cause>, Option<Instant>);
 
 const HOLDS: Verdict = (PromiseState::Holds, None, None);
 
-impl Controller {
-    /// Notes that something has changed that promises may rest on.
-    pub(super) const fn promises_changed(&mut self) {
-        self.judging.is_stale = true;
-    }
+/// What is promised to flows, and what is done so that it holds.
+#[derive(Debug)]
+pub struct Promises {
+    pub reservations: Reservations,
+    /// The ways that were found for flows in the network as it is.
+    pub known_ways: KnownWays,
+    pub desk: Desk,
+    pub judging: Judging,
+}
 
-    /// Notes that somebody has the address of a host elsewhere than that is.
-    pub(super) fn contest(&mut self, host: &str, at: PortId) {
-        if self.contests.note(self.now, host, at) {
-            self.promises_changed();
+impl Promises {
+    pub fn new(now: Instant, reservations: Reservations) -> Self {
+        Self {
+            reservations,
+            known_ways: KnownWays::default(),
+            desk: Desk::default(),
+            judging: Judging::new(now),
         }
-        self.judging.undisputed = Some(self.now + CONTEST_LASTS);
+    }
+}
+
+impl Promises {
+    /// Notes that somebody has the address of a host elsewhere than that is.
+    pub fn contest(&mut self, ctx: &mut Context, topology: &mut Topology, host: &str, at: PortId) {
+        if topology.contests.note(ctx.now, host, at) {
+            ctx.promises_changed();
+        }
+        self.judging.undisputed = Some(ctx.now + CONTEST_LASTS);
     }
 
     /// Judges a slice of the flows, if something has changed, and tells of those whose
     /// promise stands otherwise than before. Nobody waits for that whose request is being
     /// decided.
-    pub(super) fn judge_some(&mut self) {
+    pub fn judge_some(&mut self, ctx: &mut Context, network: &mut Network) {
         if self.desk.is_deciding() {
             return;
         }
-        let settled = self.judging.undisputed.take_if(|over| *over <= self.now);
-        self.judging.is_stale |= settled.is_some();
+        let settled = self.judging.undisputed.take_if(|over| *over <= ctx.now);
+        ctx.are_promises_stale |= settled.is_some();
         if self.judging.after.is_none() {
-            if !self.judging.is_stale || self.now < self.judging.next {
+            if !ctx.are_promises_stale || ctx.now < self.judging.next {
                 return;
             }
-            self.judging.is_stale = false;
+            ctx.are_promises_stale = false;
             self.judging.after = Some(FlowId(0));
         }
         let after = self.judging.after.unwrap_or(FlowId(0));
-        let broken = self.too_much_broken();
+        let broken = Self::too_much_broken(network);
         let mut last = None;
-        let slice = self.flows.after(after).take(JUDGED_AT_ONCE);
+        let slice = network.owners.flows.after(after).take(JUDGED_AT_ONCE);
         let mut count = 0;
         let mut changed = Vec::new();
         for flow in slice {
             (count, last) = (count + 1, Some(flow.id));
-            let promise = self.promise_of(flow, broken);
-            if is_admitted(flow) && is_to_tell(flow, &promise) {
+            let promise = Self::promise_of(ctx, network, flow, broken);
+            if flow.is_admitted() && is_to_tell(flow, &promise) {
                 changed.push((flow.id, promise));
             }
         }
         self.judging.after = last.filter(|_| count == JUDGED_AT_ONCE);
         if self.judging.after.is_none() {
-            let flows = u64::try_from(self.flows.len()).unwrap_or(u64::MAX);
+            let flows = u64::try_from(network.owners.flows.len()).unwrap_or(u64::MAX);
             let rest = REST_A_FLOW * flows;
-            self.judging.next = self.now + rest.max(SHORTEST_REST);
+            self.judging.next = ctx.now + rest.max(SHORTEST_REST);
         }
         for (id, promise) in changed {
-            self.tell_promise(id, promise);
+            Self::tell_promise(ctx, &mut network.owners, id, promise);
         }
     }
 
     /// Has all flows know their guarantees, if budgets have been chosen anew since that was
     /// done last.
-    pub(super) fn follow_budgets(&mut self) {
+    pub fn follow_budgets(&mut self, ctx: &mut Context, owners: &mut Owners) {
         let choices = self.reservations.choices();
-        if self.judging.choices == choices || self.memory == Memory::Incomplete {
+        if self.judging.choices == choices || ctx.memory == Memory::Incomplete {
             return;
         }
         self.judging.choices = choices;
         let mut moved = 0;
-        for flow in self.flows.iter_mut() {
+        for flow in owners.flows.iter_mut() {
             let guarantee = flow
                 .reservation
                 .and_then(|reservation| self.reservations.guarantee_now(reservation));
             if guarantee.is_some() && flow.admission.guarantee != guarantee {
                 flow.admission.guarantee = guarantee;
-                moved += usize::from(is_admitted(flow));
+                moved += usize::from(flow.is_admitted());
             }
         }
         if let Some(slowdown) = self.reservations.slowdown()
             && moved > 0
         {
-            self.outbox.notify(Event::GuaranteesMoved {
+            ctx.outbox.notify(Event::GuaranteesMoved {
                 flows: moved,
                 slowdown_thousandths: slowdown.thousandths(),
             });
         }
     }
 
-    fn tell_promise(&mut self, id: FlowId, promise: Promise) {
-        let Some(flow) = self.flows.get_mut(id) else {
+    fn tell_promise(ctx: &mut Context, owners: &mut Owners, id: FlowId, promise: Promise) {
+        let Some(flow) = owners.flows.get_mut(id) else {
             return;
         };
         let before = flow.promise.replace(promise.clone());
@@ -166,7 +186,7 @@ impl Controller {
             before.is_none() && matches!(promise.state, PromiseState::Holds | PromiseState::None);
         if !was_quiet {
             let name = Some(flow.admission.requirement.name.clone());
-            self.outbox.notify(Event::PromiseChanged {
+            ctx.outbox.notify(Event::PromiseChanged {
                 flow: id,
                 name,
                 promise,
@@ -176,14 +196,14 @@ impl Controller {
     }
 
     /// Returns how the promise of a flow stands now.
-    pub(super) fn promise_now(&self, flow: &Flow) -> Promise {
-        self.promise_of(flow, self.too_much_broken())
+    pub fn promise_now(ctx: &Context, network: &Network, flow: &Flow) -> Promise {
+        Self::promise_of(ctx, network, flow, Self::too_much_broken(network))
     }
 
-    fn promise_of(&self, flow: &Flow, broken: Option<usize>) -> Promise {
-        let (state, cause, since) = self.judge(flow, broken);
+    fn promise_of(ctx: &Context, network: &Network, flow: &Flow, broken: Option<usize>) -> Promise {
+        let (state, cause, since) = Self::judge(ctx, network, flow, broken);
         let told = flow.promise.as_ref().filter(|told| told.state == state);
-        let since = told.map_or(since.unwrap_or(self.now), |told| told.since);
+        let since = told.map_or(since.unwrap_or(ctx.now), |told| told.since);
         Promise {
             state,
             since,
@@ -191,11 +211,14 @@ impl Controller {
         }
     }
 
-    fn too_much_broken(&self) -> Option<usize> {
-        self.promises_are_suspended().then_some(self.broken.len())
+    fn too_much_broken(network: &Network) -> Option<usize> {
+        network
+            .owners
+            .promises_are_suspended(&network.topology)
+            .then_some(network.topology.broken.len())
     }
 
-    fn judge(&self, flow: &Flow, broken: Option<usize>) -> Verdict {
+    fn judge(ctx: &Context, network: &Network, flow: &Flow, broken: Option<usize>) -> Verdict {
         if flow.admission.guarantee.is_none() {
             return (PromiseState::None, None, None);
         }
@@ -215,21 +238,22 @@ impl Controller {
         if flow.installation == Installation::Refused {
             return say(PromiseState::Broken, Cause::Refused);
         }
-        self.unheard(tree)
-            .or_else(|| self.unseen(flow, tree))
-            .or_else(|| self.unconfirmed_entry(flow, tree))
-            .or_else(|| self.disputed(flow))
+        Self::unheard(ctx, network, tree)
+            .or_else(|| Self::unseen(&network.topology, flow, tree))
+            .or_else(|| Self::unconfirmed_entry(ctx, &network.tables, flow, tree))
+            .or_else(|| Self::disputed(ctx, &network.topology, flow))
             .unwrap_or(HOLDS)
     }
 
     /// Returns whom on a way nothing is known of.
-    fn unheard(&self, tree: &Tree) -> Option<Verdict> {
+    fn unheard(ctx: &Context, network: &Network, tree: &Tree) -> Option<Verdict> {
         let mut switches = tree.branches.iter().map(|branch| branch.datapath);
-        let datapath = switches.find(|at| self.is_suspect(*at) || !self.is_synchronised(*at))?;
-        let switch = self.name_of_switch(datapath);
-        let heard = self.heard_at(datapath);
-        let cause = match self.is_suspect(datapath) {
-            _ if self.others.contains(&datapath) => Cause::OtherMaster { switch },
+        let datapath =
+            switches.find(|at| ctx.is_suspect(*at) || !network.tables.is_synchronised(*at))?;
+        let switch = ctx.name_of_switch(datapath);
+        let heard = ctx.heard_at(datapath);
+        let cause = match ctx.is_suspect(datapath) {
+            _ if network.topology.others.contains(&datapath) => Cause::OtherMaster { switch },
             true => Cause::NotHeard { datapath, switch },
             false => Cause::NotCompared { switch },
         };
@@ -238,17 +262,17 @@ impl Controller {
     }
 
     /// Returns which link on a way, or which port at its ends, does not carry.
-    fn unseen(&self, flow: &Flow, tree: &Tree) -> Option<Verdict> {
+    fn unseen(topology: &Topology, flow: &Flow, tree: &Tree) -> Option<Verdict> {
         let mut links = tree.links();
-        if let Some(link) = links.find(|link| !self.view.is_up(*link)) {
-            let state = match self.broken.contains(&link) {
+        if let Some(link) = links.find(|link| !topology.view.is_up(*link)) {
+            let state = match topology.broken.contains(&link) {
                 true => PromiseState::Disturbed,
                 false => PromiseState::Unknown,
             };
             return Some((state, Some(Cause::LinkNotUp(link)), None));
         }
         let is_dead = |end: &PortId| {
-            let port = self.view.port(*end);
+            let port = topology.view.port(*end);
             port.is_none_or(|port| port.carrier == Carrier::Down)
         };
         let ends = flow.admission.destinations.iter();
@@ -259,8 +283,8 @@ impl Controller {
     }
 
     /// Returns who claims to be an end of a flow, and is elsewhere.
-    fn disputed(&self, flow: &Flow) -> Option<Verdict> {
-        let disputes = self.disputes(&flow.admission.requirement);
+    fn disputed(ctx: &Context, topology: &Topology, flow: &Flow) -> Option<Verdict> {
+        let disputes = topology.disputes(ctx, &flow.admission.requirement);
         let Dispute {
             host, at, since, ..
         } = disputes.into_iter().next()?;
@@ -269,12 +293,17 @@ impl Controller {
     }
 
     /// Returns which entry on a way was not confirmed.
-    fn unconfirmed_entry(&self, flow: &Flow, tree: &Tree) -> Option<Verdict> {
-        if self.unrecorded.contains(&flow.id) {
+    fn unconfirmed_entry(
+        ctx: &Context,
+        tables: &Tables,
+        flow: &Flow,
+        tree: &Tree,
+    ) -> Option<Verdict> {
+        if tables.unrecorded.contains(&flow.id) {
             return Some((PromiseState::Disturbed, Some(Cause::Moving), None));
         }
         let is_there = |datapath, input| {
-            let rule = self.desired.get(datapath, flow.rule.place(input));
+            let rule = tables.desired.get(datapath, flow.rule.place(input));
             rule.is_some_and(|rule| {
                 rule.subject == EntryOwner::Flow(flow.id) && rule.standing == Standing::Confirmed
             })
@@ -285,8 +314,99 @@ impl Controller {
             Installation::Pending => PromiseState::Unknown,
             Installation::Confirmed | Installation::Refused => PromiseState::Disturbed,
         };
-        let switch = self.name_of_switch(missing.datapath);
+        let switch = ctx.name_of_switch(missing.datapath);
         Some((state, Some(Cause::NotConfirmed { switch }), None))
+    }
+
+    /// Has the store keep what is reserved for a flow that is about to be withdrawn, or
+    /// that goes elsewhere, until it is given back.
+    pub fn keep_leaving(&self, ctx: &mut Context, owners: &mut Owners, id: FlowId) {
+        let Some(flow) = owners.flows.get(id) else {
+            return;
+        };
+        let is_known = owners.leaving.numbers.contains_key(&id);
+        if is_known || flow.reservation.is_none() || self.reservations.slowdown().is_none() {
+            return;
+        }
+        let number = owners.leaving.next_number;
+        owners.leaving.next_number = number.wrapping_add(1);
+        owners.leaving.numbers.insert(id, number);
+        ctx.outbox.store(StoreWrite {
+            key: Key::Leaving(number),
+            value: Some(flow.admission.to_bytes()),
+        });
+    }
+
+    /// Gives back what is reserved for a flow that was withdrawn: at once where budgets
+    /// are fixed, as it has stopped before, otherwise when nothing of it plays a role.
+    pub fn leave(&mut self, ctx: &Context, owners: &mut Owners, flow: &Flow) {
+        let number = owners.leaving.numbers.remove(&flow.id);
+        let Some(reservation) = flow.reservation else {
+            return;
+        };
+        if self.reservations.slowdown().is_none() {
+            return self.reservations.release(reservation);
+        }
+        owners.leaving.wait(reservation, number, ctx.now);
+    }
+
+    /// Takes note of a flow that was gone when the controller began: what it has sent may
+    /// be under way.
+    pub fn leaving_kept(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        number: u32,
+        record: &[u8],
+    ) {
+        let next = number.wrapping_add(1);
+        owners.leaving.next_number = owners.leaving.next_number.max(next);
+        if ctx.memory == Memory::Complete {
+            return;
+        }
+        let reserved = Admission::from_bytes(record).ok().and_then(|admission| {
+            admission.requirement.deadline?;
+            let Admission {
+                requirement,
+                source,
+                ways,
+                ..
+            } = &admission;
+            self.reservations.reserve(requirement, *source, ways).ok()
+        });
+        match reserved {
+            Some(reserved) => owners.leaving.wait(reserved.id, Some(number), ctx.now),
+            None => Owners::forget_leaving(ctx, number),
+        }
+    }
+
+    /// Gives back what is reserved for withdrawn flows of which nothing plays a role.
+    pub fn release_some(&mut self, ctx: &mut Context, network: &mut Network, modes: &ModeDesk) {
+        if network.owners.leaving.due.is_none_or(|due| due > ctx.now) {
+            return;
+        }
+        let closing = &network.owners.leaving.closing;
+        let since = closing.since.unwrap_or(ctx.now);
+        let quiet = self.reservations.quiet_after(&closing.reservations);
+        let due = quiet.map_or(ctx.now + LOOK_AGAIN, |quiet| since + quiet.round_up());
+        if due > ctx.now {
+            network.owners.leaving.due = Some(due);
+            return;
+        }
+        let next = std::mem::take(&mut network.owners.leaving.next);
+        network.owners.leaving.due = (!next.reservations.is_empty()).then_some(ctx.now);
+        let closed = std::mem::replace(&mut network.owners.leaving.closing, next);
+        for reservation in &closed.reservations {
+            self.reservations.release(*reservation);
+        }
+        for number in closed.numbers {
+            Owners::forget_leaving(ctx, number);
+        }
+        for id in std::mem::take(&mut network.owners.leaving.waiting) {
+            self.decide_anew(ctx, network, modes, id);
+        }
+        network.owners.answer_rooms(ctx, &closed.reservations);
+        self.follow_budgets(ctx, &mut network.owners);
     }
 }
 

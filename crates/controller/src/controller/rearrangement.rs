@@ -26,31 +26,41 @@ use crate::path::Tree;
 use crate::record::Admission;
 use crate::store::{Key, StoreWrite};
 
-use super::Controller;
-use super::requests::is_admitted;
-use super::ways::Course;
+use super::flow_ways::Course;
+use super::{Context, Network, Promises, Topology};
 
 /// How often it is tried whether a flow makes room on some way.
 const MOST_TRIALS: usize = 32;
 
-impl Controller {
+impl Promises {
     /// Has a flow go another way, if `requirement` has no room and would have some then.
-    pub(super) fn make_room(&mut self, id: RequestId, requirement: &Requirement) {
-        match self.who_makes_room(requirement) {
-            Some(moving) => self.wait_for(id, &moving),
-            None => self.outbox.reply(id, Reply::RoomMade(None)),
+    pub fn make_room(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        id: RequestId,
+        requirement: &Requirement,
+    ) {
+        match self.who_makes_room(ctx, network, requirement) {
+            Some(moving) => network.owners.wait_for(id, &moving),
+            None => ctx.outbox.reply(id, Reply::RoomMade(None)),
         }
     }
 
     /// Proposes another way for a flow, and returns it as it was; nothing if `requirement`
     /// has room, or would have none either.
-    fn who_makes_room(&mut self, requirement: &Requirement) -> Option<Flow> {
+    fn who_makes_room(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        requirement: &Requirement,
+    ) -> Option<Flow> {
         requirement.deadline?;
         self.reservations.slowdown()?;
         if self.reservations.ledger().flows() > MOST_WEIGHED {
             return None;
         }
-        let usual = self.ways(requirement).ok()?;
+        let usual = self.ways(ctx, &network.topology, requirement).ok()?;
         let asked = self
             .reservations
             .request(requirement, usual.source, &usual.ways);
@@ -58,10 +68,10 @@ impl Controller {
             return None;
         }
         let mut trials = MOST_TRIALS;
-        for flow in self.movable(&asked) {
-            for base in self.other_ways(&flow) {
+        for flow in self.movable(network, &asked) {
+            for base in self.other_ways(&network.topology, &flow) {
                 trials = trials.checked_sub(1)?;
-                if self.moves_aside(&flow, base, &asked) {
+                if self.moves_aside(ctx, network, &flow, base, &asked) {
                     return Some(flow);
                 }
             }
@@ -70,15 +80,15 @@ impl Controller {
     }
 
     /// Returns the flows that may go another way and share a stage with what is asked for.
-    fn movable(&mut self, asked: &Promise) -> Vec<Flow> {
+    fn movable(&self, network: &Network, asked: &Promise) -> Vec<Flow> {
         let stages: BTreeSet<StageId> = asked.stages().collect();
-        let flows = self.flows.iter().filter(|flow| {
+        let flows = network.owners.flows.iter().filter(|flow| {
             let requirement = &flow.admission.requirement;
-            is_admitted(flow)
+            flow.is_admitted()
                 && requirement.modes.is_none()
                 && flow.way == Way::Base
-                && self.moves.way_to(flow.id).is_none()
-                && !self.is_leaving_a_way(flow.id)
+                && network.tables.moves.way_to(flow.id).is_none()
+                && !network.owners.is_leaving_a_way(flow.id)
                 && flow.admission.destinations.len() == 1
         });
         let ledger = self.reservations.ledger();
@@ -90,14 +100,16 @@ impl Controller {
     }
 
     /// Returns other ways that a flow can take as a whole.
-    fn other_ways(&mut self, flow: &Flow) -> Vec<Tree> {
+    fn other_ways(&mut self, topology: &Topology, flow: &Flow) -> Vec<Tree> {
         let admission = &flow.admission;
         let [destination] = *admission.destinations.as_slice() else {
             return Vec::new();
         };
         let ends = [admission.source, destination];
         let requirement = &admission.requirement;
-        let mut ways = self.reservations.ways_to_try(&self.view, requirement, ends);
+        let mut ways = self
+            .reservations
+            .ways_to_try(&topology.view, requirement, ends);
         let taken = between(&admission.ways.base);
         ways.retain(|way| way != &admission.ways.base && between(way).is_disjoint(&taken));
         ways
@@ -105,7 +117,17 @@ impl Controller {
 
     /// Proposes this way for a flow if both have room there beside all that is promised,
     /// what is asked for once the flow has left the way that it takes.
-    fn moves_aside(&mut self, flow: &Flow, base: Tree, asked: &Promise) -> bool {
+    fn moves_aside(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        flow: &Flow,
+        base: Tree,
+        asked: &Promise,
+    ) -> bool {
+        let Network {
+            topology, owners, ..
+        } = network;
         let (Some(reservation), [destination]) =
             (flow.reservation, flow.admission.destinations.as_slice())
         else {
@@ -119,7 +141,9 @@ impl Controller {
         };
         let requirement = &flow.admission.requirement;
         let chosen = self.reservations.chosen();
-        let Some(reserved) = self.reserve_on(base, requirement, &mut course, *destination) else {
+        let Some(reserved) =
+            self.reserve_on(ctx, topology, base, requirement, &mut course, *destination)
+        else {
             return false;
         };
         let mut without = self.reservations.ledger().clone();
@@ -135,9 +159,9 @@ impl Controller {
             ..flow.admission.clone()
         };
         self.desk.hold(flow.id, Some(reserved.id));
-        self.keep_leaving(flow.id);
-        self.follow_budgets();
-        self.outbox.store(StoreWrite {
+        self.keep_leaving(ctx, owners, flow.id);
+        self.follow_budgets(ctx, owners);
+        ctx.outbox.store(StoreWrite {
             key: Key::Admission(flow.id.0),
             value: Some(admission.to_bytes()),
         });

@@ -20,11 +20,11 @@ use wire::openflow::{Cookie, DatapathId, FlowRemoved, TransactionId};
 use crate::audit::{Audit, Dialect, MAX_KEPT, Reported, Scope};
 use crate::desired::{COOKIE_MASK_OURS, COOKIE_OURS, Form, RulePlace, is_derived, slice_of};
 use crate::forwarding;
-use crate::northbound::{Event, ForeignRules, Reply, RequestId};
+use crate::northbound::{Event, ForeignRules, RequestId};
 use crate::session::Slot;
 
-use super::Controller;
 use super::repairs::{Bundles, Repair};
+use super::{Context, Owners, Tables};
 
 /// The most switches that are asked, or mended, at the same time.
 pub const MAX_ASKED: usize = 32;
@@ -39,11 +39,11 @@ const LOSS_WAIT: Duration = Duration::from_ms(10);
 /// How many times as long as it may be silent a switch may take for one turn.
 const STALLED: u32 = 4;
 /// Rounds are not begun for all switches at once, but in this many parts.
-pub(super) const ROUND_PHASES: u64 = 8;
+pub const ROUND_PHASES: u64 = 8;
 
 /// What a switch is to be asked, the most urgent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Task {
+pub enum Task {
     /// All of our entries, as it has just connected.
     Connect,
     /// Those of reactive forwarding, which it may have had before it connected.
@@ -78,12 +78,12 @@ enum About {
 
 /// What is known of the entries of a switch that is connected.
 #[derive(Debug, Default)]
-pub(super) struct Watched {
-    pub(super) tasks: BTreeSet<Task>,
+pub struct Watched {
+    pub tasks: BTreeSet<Task>,
     question: Option<Question>,
-    pub(super) repair: Option<Repair>,
-    pub(super) bundles: Bundles,
-    pub(super) dialect: Dialect,
+    pub repair: Option<Repair>,
+    pub bundles: Bundles,
+    pub dialect: Dialect,
     is_dialect_told: bool,
     next_slice: u8,
     /// Whether it does not count, or not as it is asked to.
@@ -94,13 +94,13 @@ pub(super) struct Watched {
     is_count_off: bool,
     /// The slices of entries that it said are gone.
     suspects: BTreeSet<u8>,
-    pub(super) mended_at: Option<Instant>,
+    pub mended_at: Option<Instant>,
 }
 
 /// All switches that are asked what they have.
 #[derive(Debug, Default)]
-pub(super) struct Reconciliation {
-    pub(super) switches: BTreeMap<DatapathId, Watched>,
+pub struct Reconciliation {
+    pub switches: BTreeMap<DatapathId, Watched>,
     /// Those that are being asked or mended, and since when.
     busy: BTreeMap<DatapathId, Instant>,
     /// Those whose turn has not come.
@@ -108,11 +108,11 @@ pub(super) struct Reconciliation {
     /// When those are asked that said that entries are gone.
     due: BTreeSet<(Instant, DatapathId)>,
     /// What is done with entries that are not ours.
-    pub(super) foreign: ForeignRules,
+    pub foreign: ForeignRules,
 }
 
 impl Reconciliation {
-    pub(super) fn new(foreign: ForeignRules) -> Self {
+    pub fn new(foreign: ForeignRules) -> Self {
         Self {
             foreign,
             ..Self::default()
@@ -120,21 +120,27 @@ impl Reconciliation {
     }
 
     /// Returns when a switch is asked next about what it said.
-    pub(super) fn deadline(&self) -> Option<Instant> {
+    pub fn deadline(&self) -> Option<Instant> {
         self.due.first().map(|(at, _)| *at)
     }
 }
 
-impl Controller {
+impl Tables {
     /// Asks a switch that has connected which of our entries it has.
-    pub(super) fn ask_for_entries(&mut self, datapath: DatapathId) {
+    pub fn ask_for_entries(&mut self, ctx: &mut Context, owners: &Owners, datapath: DatapathId) {
         let fresh = Watched::default();
         self.reconciliation.switches.insert(datapath, fresh);
-        self.want_task(datapath, Task::Connect);
+        self.want_task(ctx, owners, datapath, Task::Connect);
     }
 
     /// Lets a switch be asked something when its turn comes.
-    pub(super) fn want_task(&mut self, datapath: DatapathId, task: Task) {
+    pub fn want_task(
+        &mut self,
+        ctx: &mut Context,
+        owners: &Owners,
+        datapath: DatapathId,
+        task: Task,
+    ) {
         let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
             return;
         };
@@ -144,25 +150,25 @@ impl Controller {
         if was_idle {
             self.reconciliation.waiting.push_back(datapath);
         }
-        self.ask_waiting();
+        self.ask_waiting(ctx, owners);
     }
 
-    fn ask_waiting(&mut self) {
+    fn ask_waiting(&mut self, ctx: &mut Context, owners: &Owners) {
         while self.reconciliation.busy.len() < MAX_ASKED {
             let Some(datapath) = self.reconciliation.waiting.pop_front() else {
                 return;
             };
             let watched = self.reconciliation.switches.get_mut(&datapath);
             let task = watched.and_then(|watched| watched.tasks.pop_first());
-            if let (Some(task), Some(slot)) = (task, self.sessions.of_switch(datapath)) {
-                self.reconciliation.busy.insert(datapath, self.now);
-                self.ask(slot, datapath, task);
+            if let (Some(task), Some(slot)) = (task, ctx.sessions.of_switch(datapath)) {
+                self.reconciliation.busy.insert(datapath, ctx.now);
+                self.ask(ctx, owners, slot, datapath, task);
             }
         }
     }
 
     /// Lets the next switch be asked, and this one again if there is more to ask.
-    pub(super) fn task_done(&mut self, datapath: DatapathId) {
+    pub fn task_done(&mut self, ctx: &mut Context, owners: &Owners, datapath: DatapathId) {
         if self.reconciliation.busy.remove(&datapath).is_none() {
             return;
         }
@@ -170,14 +176,21 @@ impl Controller {
         if watched.is_some_and(|watched| !watched.tasks.is_empty()) {
             self.reconciliation.waiting.push_back(datapath);
         }
-        self.ask_waiting();
+        self.ask_waiting(ctx, owners);
     }
 
-    fn ask(&mut self, slot: Slot, datapath: DatapathId, task: Task) {
-        self.record_all();
+    fn ask(
+        &mut self,
+        ctx: &mut Context,
+        owners: &Owners,
+        slot: Slot,
+        datapath: DatapathId,
+        task: Task,
+    ) {
+        self.record_all(owners);
         self.desired.watch(datapath);
         // What was sent before is done before it answers.
-        self.ask_to_confirm(slot);
+        self.ask_to_confirm(ctx, slot);
         let transaction = self.confirmations.transaction();
         let all = match self.reconciliation.foreign {
             ForeignRules::Keep => Scope::Ours,
@@ -198,25 +211,27 @@ impl Controller {
                 (About::Entries(audit), RequestBody::Flow(scope.question()))
             }
         };
-        MultipartRequest::new(question).emit(transaction, self.outbox.to(slot));
+        MultipartRequest::new(question).emit(transaction, ctx.outbox.to(slot));
         if let Some(watched) = self.reconciliation.switches.get_mut(&datapath) {
             watched.question = Some(Question {
                 transaction,
                 task,
                 about,
-                heard_at: self.now,
+                heard_at: ctx.now,
             });
         }
     }
 
     /// Takes a part of a switch's answer.
-    pub(super) fn reported(
+    pub fn reported(
         &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
         datapath: DatapathId,
         transaction: TransactionId,
         reply: &MultipartReply<'_>,
     ) {
-        let Some(slot) = self.sessions.of_switch(datapath) else {
+        let Some(slot) = ctx.sessions.of_switch(datapath) else {
             return;
         };
         let watched = self.reconciliation.switches.get_mut(&datapath);
@@ -227,7 +242,7 @@ impl Controller {
         let Some(question) = question.filter(|question| question.transaction == transaction) else {
             return;
         };
-        question.heard_at = self.now;
+        question.heard_at = ctx.now;
         let mut count = None;
         match (&mut question.about, &reply.body) {
             (About::Entries(audit), ReplyBody::Flow(entries)) => {
@@ -243,11 +258,11 @@ impl Controller {
                 }));
             }
             (About::Learned, ReplyBody::Flow(entries)) => {
-                let session = self.sessions.get(slot);
-                if let (Some(forwarding), Some(session)) = (&mut self.forwarding, session) {
+                let session = ctx.sessions.get(slot);
+                if let (Some(forwarding), Some(session)) = (&mut owners.forwarding, session) {
                     for entry in entries.iter().map_while(Result::ok) {
-                        let out = self.outbox.to(slot);
-                        forwarding.adopt(self.now, session.connection, &entry, out);
+                        let out = ctx.outbox.to(slot);
+                        forwarding.adopt(ctx.now, session.connection, &entry, out);
                     }
                 }
             }
@@ -258,42 +273,53 @@ impl Controller {
             return;
         }
         if let Some(question) = watched.question.take() {
-            self.answered(datapath, question, count);
+            self.answered(ctx, owners, datapath, question, count);
         }
     }
 
-    fn answered(&mut self, datapath: DatapathId, question: Question, count: Option<u32>) {
-        self.record_all();
+    fn answered(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        datapath: DatapathId,
+        question: Question,
+        count: Option<u32>,
+    ) {
+        self.record_all(owners);
         let changed = self.desired.unwatch(datapath);
         match question.about {
-            About::Entries(audit) => self.compare(datapath, question.task, audit, &changed),
+            About::Entries(audit) => {
+                self.compare(ctx, owners, datapath, question.task, audit, &changed)
+            }
             About::Rows(rows) => {
                 if let Task::Inspect(id) = question.task {
-                    self.show_rules(id, datapath, Some(&rows));
+                    self.show_rules(ctx, owners, id, datapath, Some(&rows));
                 }
-                self.task_done(datapath);
+                self.task_done(ctx, owners, datapath);
             }
             About::Learned => {
-                self.entries_adopted(datapath);
-                self.task_done(datapath);
+                owners.entries_adopted(ctx, datapath);
+                self.task_done(ctx, owners, datapath);
             }
             About::Count => {
                 self.counted(datapath, count.unwrap_or(0), changed.is_empty());
-                self.task_done(datapath);
+                self.task_done(ctx, owners, datapath);
             }
         }
     }
 
     fn compare(
         &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
         datapath: DatapathId,
         task: Task,
         audit: Audit,
         changed: &BTreeSet<RulePlace>,
     ) {
         let is_removing = self.reconciliation.foreign == ForeignRules::Remove;
-        let is_forwarding = self.forwarding.is_some();
-        let is_settling = self.is_settling();
+        let is_forwarding = owners.forwarding.is_some();
+        let is_settling = ctx.is_settling();
         let is_to_go = |cookie: Cookie| {
             let is_learned = is_forwarding && forwarding::is_learned(cookie);
             let is_ours = cookie.matches(COOKIE_OURS, COOKIE_MASK_OURS);
@@ -307,13 +333,13 @@ impl Controller {
         let finding = audit.finish(datapath, &self.desired, dialect, changed, is_to_go);
         if finding.words > 0 && !std::mem::replace(&mut watched.is_dialect_told, true) {
             let entries = finding.words;
-            self.outbox.notify(Event::Dialect { datapath, entries });
+            ctx.outbox.notify(Event::Dialect { datapath, entries });
         }
         if finding.is_empty() && task == Task::Whole && watched.is_count_off {
             watched.is_countless = true;
         }
         watched.is_count_off = false;
-        self.mend(datapath, task, finding);
+        self.mend(ctx, owners, datapath, task, finding);
     }
 
     /// Compares how many entries a switch has; goes on with a slice if that is
@@ -332,8 +358,10 @@ impl Controller {
     }
 
     /// Takes the refusal of a question. Returns whether it was one.
-    pub(super) fn question_refused(
+    pub fn question_refused(
         &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
         datapath: DatapathId,
         transaction: TransactionId,
     ) -> bool {
@@ -345,14 +373,20 @@ impl Controller {
         let Some(question) = watched.question.take_if(is_it) else {
             return false;
         };
-        self.unanswered(datapath, &question);
+        self.unanswered(ctx, owners, datapath, &question);
         true
     }
 
     /// Does without the answer to a question. A switch that cannot say what it
     /// has is given all that it should have.
-    fn unanswered(&mut self, datapath: DatapathId, question: &Question) {
-        self.record_all();
+    fn unanswered(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        datapath: DatapathId,
+        question: &Question,
+    ) {
+        self.record_all(owners);
         self.desired.unwatch(datapath);
         let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
             return;
@@ -361,34 +395,41 @@ impl Controller {
             Task::Count => {
                 watched.is_countless = true;
                 watched.take_next_slice();
-                self.task_done(datapath);
+                self.task_done(ctx, owners, datapath);
             }
             Task::Inspect(id) => {
-                self.show_rules(id, datapath, None);
-                self.task_done(datapath);
+                self.show_rules(ctx, owners, id, datapath, None);
+                self.task_done(ctx, owners, datapath);
             }
             Task::Adopt => {
                 // What it cannot say it has nobody accounts for.
-                if let Some(slot) = self.sessions.of_switch(datapath) {
-                    forwarding::emit_forget(self.outbox.to(slot));
+                if let Some(slot) = ctx.sessions.of_switch(datapath) {
+                    forwarding::emit_forget(ctx.outbox.to(slot));
                 }
-                self.entries_adopted(datapath);
-                self.task_done(datapath);
+                owners.entries_adopted(ctx, datapath);
+                self.task_done(ctx, owners, datapath);
             }
             Task::Slice(_) | Task::Verify(..) | Task::Whole => {
                 watched.is_mute = true;
-                self.task_done(datapath);
+                self.task_done(ctx, owners, datapath);
             }
             Task::Connect => {
                 watched.is_mute = true;
                 let nothing = Audit::new(Scope::Ours);
-                self.compare(datapath, Task::Connect, nothing, &BTreeSet::new());
+                self.compare(
+                    ctx,
+                    owners,
+                    datapath,
+                    Task::Connect,
+                    nothing,
+                    &BTreeSet::new(),
+                );
             }
         }
     }
 
     /// Notes that a switch says that an entry is gone.
-    pub(super) fn entry_gone(&mut self, datapath: DatapathId, removed: &FlowRemoved<'_>) {
+    pub fn entry_gone(&mut self, ctx: &Context, datapath: DatapathId, removed: &FlowRemoved<'_>) {
         let is_ours = removed.cookie.matches(COOKIE_OURS, COOKIE_MASK_OURS);
         if !is_ours || self.desired.by_cookie(datapath, removed.cookie).is_none() {
             return;
@@ -397,8 +438,8 @@ impl Controller {
             return;
         };
         if watched.suspects.is_empty() {
-            let rested = watched.mended_at.map(|at| at + self.timers.retry_wait);
-            let soon = self.now + LOSS_WAIT;
+            let rested = watched.mended_at.map(|at| at + ctx.timers.retry_wait);
+            let soon = ctx.now + LOSS_WAIT;
             let at = rested.map_or(soon, |rested| rested.max(soon));
             self.reconciliation.due.insert((at, datapath));
         }
@@ -406,32 +447,32 @@ impl Controller {
     }
 
     /// Asks the switches that said a while ago that entries are gone.
-    pub(super) fn look_at_losses(&mut self) {
+    pub fn look_at_losses(&mut self, ctx: &mut Context, owners: &Owners) {
         while let Some((at, datapath)) = self.reconciliation.due.first().copied()
-            && at <= self.now
+            && at <= ctx.now
         {
             self.reconciliation.due.pop_first();
             let watched = self.reconciliation.switches.get_mut(&datapath);
             let suspects = watched.map(|watched| std::mem::take(&mut watched.suspects));
             let suspects = suspects.unwrap_or_default();
             if suspects.len() > MAX_SUSPECTS {
-                self.want_task(datapath, Task::Whole);
+                self.want_task(ctx, owners, datapath, Task::Whole);
             } else {
                 for slice in suspects {
-                    self.want_task(datapath, Task::Slice(slice));
+                    self.want_task(ctx, owners, datapath, Task::Slice(slice));
                 }
             }
         }
     }
 
     /// Begins a round for the switches whose turn it is.
-    pub(super) fn begin_rounds(&mut self, turn: u64) {
+    pub fn begin_rounds(&mut self, ctx: &mut Context, owners: &Owners, turn: u64) {
         // What is found anew is not complete: numbers would not agree.
-        if self.is_settling() {
+        if ctx.is_settling() {
             return;
         }
         let is_due = |slot: Slot| slot.index() as u64 % ROUND_PHASES == turn;
-        let ready = self.sessions.ready().filter(|(_, slot)| is_due(*slot));
+        let ready = ctx.sessions.ready().filter(|(_, slot)| is_due(*slot));
         let due: Vec<DatapathId> = ready.map(|(datapath, _)| datapath).collect();
         for datapath in due {
             let is_synchronised = self.is_synchronised(datapath);
@@ -445,14 +486,14 @@ impl Controller {
                 false => Task::Count,
             };
             if watched.tasks.is_empty() {
-                self.want_task(datapath, task);
+                self.want_task(ctx, owners, datapath, task);
             }
         }
     }
 
     /// Gives up questions that are not answered for long.
-    pub(super) fn give_up_questions(&mut self) {
-        let (now, limit) = (self.now, self.timers.echo_timeout);
+    pub fn give_up_questions(&mut self, ctx: &mut Context, owners: &mut Owners) {
+        let (now, limit) = (ctx.now, ctx.timers.echo_timeout);
         let switches = self.reconciliation.switches.iter_mut();
         let late = switches.filter_map(|(datapath, watched)| {
             let is_late =
@@ -461,26 +502,26 @@ impl Controller {
         });
         let late: Vec<_> = late.collect();
         for (datapath, question) in late {
-            self.unanswered(datapath, &question);
+            self.unanswered(ctx, owners, datapath, &question);
         }
-        self.give_up_repairs();
-        self.pass_over_stalled();
+        self.give_up_repairs(ctx);
+        self.pass_over_stalled(ctx, owners);
     }
 
     /// Lets the turns of switches that are being asked or mended for very long go
     /// to others: whoever stalls harms only himself.
-    fn pass_over_stalled(&mut self) {
-        let (now, limit) = (self.now, self.timers.echo_timeout * STALLED);
+    fn pass_over_stalled(&mut self, ctx: &mut Context, owners: &Owners) {
+        let (now, limit) = (ctx.now, ctx.timers.echo_timeout * STALLED);
         let busy = self.reconciliation.busy.iter();
         let stalled = busy.filter(|(_, since)| now.saturating_since(**since) >= limit);
         let stalled: Vec<DatapathId> = stalled.map(|(datapath, _)| *datapath).collect();
         for datapath in stalled {
-            self.task_done(datapath);
+            self.task_done(ctx, owners, datapath);
         }
     }
 
     /// Forgets what was asked of a switch whose connection is gone.
-    pub(super) fn stop_watching(&mut self, datapath: DatapathId) {
+    pub fn stop_watching(&mut self, ctx: &mut Context, owners: &Owners, datapath: DatapathId) {
         self.desired.unwatch(datapath);
         let watched = self.reconciliation.switches.remove(&datapath);
         self.reconciliation.busy.remove(&datapath);
@@ -491,33 +532,26 @@ impl Controller {
         let asked = watched.question.map(|question| question.task);
         for task in watched.tasks.into_iter().chain(asked) {
             if let Task::Inspect(id) = task {
-                self.show_rules(id, datapath, None);
+                self.show_rules(ctx, owners, id, datapath, None);
             }
         }
-        self.ask_waiting();
-    }
-
-    /// Compares one switch, or all, with what it should have.
-    pub(super) fn reconcile(&mut self, id: RequestId, datapath: Option<DatapathId>) {
-        if let Some(datapath) = datapath
-            && self.view.switch(datapath).is_none()
-        {
-            self.outbox.reply(id, Reply::UnknownSwitch(datapath));
-            return;
-        }
-        let switches = self.compare_whole(datapath);
-        self.outbox.reply(id, Reply::Reconciling { switches });
+        self.ask_waiting(ctx, owners);
     }
 
     /// Has one switch, or all, compared with what they should have. Returns how many
     /// are.
-    pub(super) fn compare_whole(&mut self, datapath: Option<DatapathId>) -> usize {
-        let ready = self.sessions.ready().map(|(at, _)| at);
+    pub fn compare_whole(
+        &mut self,
+        ctx: &mut Context,
+        owners: &Owners,
+        datapath: Option<DatapathId>,
+    ) -> usize {
+        let ready = ctx.sessions.ready().map(|(at, _)| at);
         let asked = ready.filter(|at| datapath.is_none_or(|only| only == *at));
         let asked: Vec<DatapathId> = asked.collect();
         for datapath in &asked {
-            self.retry_all_refused(*datapath);
-            self.want_task(*datapath, Task::Whole);
+            self.retry_all_refused(ctx, *datapath);
+            self.want_task(ctx, owners, *datapath, Task::Whole);
         }
         asked.len()
     }

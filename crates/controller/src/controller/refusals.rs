@@ -16,10 +16,9 @@ use wire::openflow::{
 };
 
 use crate::desired::{EntryOwner, Order, Outcome, RuleKey, RulePlace, Standing, flow_of};
-use crate::flows::Installation;
-use crate::northbound::{Event, FlowId};
+use crate::northbound::Event;
 
-use super::Controller;
+use super::{Context, Owners, Tables};
 
 /// How often an entry is sent that a switch refuses.
 pub const MAX_TRIES: u32 = 8;
@@ -33,31 +32,31 @@ struct Refusal {
 
 /// The entries that switches refuse.
 #[derive(Debug, Default)]
-pub(super) struct Refusals {
+pub struct Refusals {
     all: BTreeMap<RuleKey, Refusal>,
     due: BTreeSet<(Instant, RuleKey)>,
 }
 
 impl Refusals {
     /// Returns when the next entry is sent again.
-    pub(super) fn deadline(&self) -> Option<Instant> {
+    pub fn deadline(&self) -> Option<Instant> {
         self.due.first().map(|(at, _)| *at)
     }
 
     /// Returns what became of an entry, if it was refused.
-    pub(super) fn outcome(&self, spot: RuleKey) -> Option<Outcome> {
+    pub fn outcome(&self, spot: RuleKey) -> Option<Outcome> {
         let (datapath, _) = spot;
         let error = self.all.get(&spot)?.error;
         Some(Outcome::Refused { datapath, error })
     }
 
     /// Returns why an entry is refused, if it is.
-    pub(super) fn error(&self, spot: RuleKey) -> Option<ErrorKind> {
+    pub fn error(&self, spot: RuleKey) -> Option<ErrorKind> {
         self.all.get(&spot).map(|refusal| refusal.error)
     }
 
     /// Notes that a switch has taken an entry that it may have refused before.
-    pub(super) fn made_good(&mut self, spot: RuleKey) {
+    pub fn made_good(&mut self, spot: RuleKey) {
         if !self.all.is_empty() {
             self.all.remove(&spot);
         }
@@ -95,83 +94,94 @@ impl Refusals {
     }
 }
 
-impl Controller {
+impl Tables {
     /// Takes the error of a switch about a FlowMod.
-    pub(super) fn entry_refused(
+    pub fn entry_refused(
         &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
         datapath: DatapathId,
         transaction: TransactionId,
         error: &ErrorMessage<'_>,
     ) {
-        let flow = flow_of(transaction).filter(|id| self.flows.get(*id).is_some());
+        let flow = flow_of(transaction).filter(|id| owners.flows.get(*id).is_some());
         if let Some(flow) = flow {
-            self.record(flow);
+            self.record(owners, flow);
         }
         let cookie = quoted_cookie(error.data);
         let entry = cookie.and_then(|cookie| self.desired.by_cookie(datapath, cookie));
         let subject = entry.map(|(_, rule)| rule.subject);
         let place = entry.map(|(place, _)| place);
-        self.outbox.notify(Event::EntryRefused {
+        ctx.outbox.notify(Event::EntryRefused {
             datapath,
             flow,
-            name: flow.and_then(|flow| self.name_of_flow(flow)),
+            name: flow.and_then(|flow| owners.name_of_flow(flow)),
             error: format!("{:?}", error.kind),
         });
         match (subject, place) {
-            (Some(subject), Some(place)) => self.refuse(subject, (datapath, place), error.kind),
+            (Some(subject), Some(place)) => {
+                self.refuse(ctx, owners, subject, (datapath, place), error.kind)
+            }
             // The switch does not say which entry.
             (None, _) | (_, None) => {
                 if let Some(flow) = flow {
-                    self.mark_refused(flow);
+                    owners.mark_refused(ctx, flow);
                 }
             }
         }
     }
 
-    fn refuse(&mut self, subject: EntryOwner, spot: RuleKey, error: ErrorKind) {
+    fn refuse(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        subject: EntryOwner,
+        spot: RuleKey,
+        error: ErrorKind,
+    ) {
         self.desired.set_standing(spot, Standing::Refused);
         let tries = self.refusals.add(spot, error);
         let (datapath, _) = spot;
         if tries < MAX_TRIES {
-            let wait = self.timers.retry_wait.as_ns() << (tries - 1);
-            let at = self.now + Duration::from_ns(wait);
+            let wait = ctx.timers.retry_wait.as_ns() << (tries - 1);
+            let at = ctx.now + Duration::from_ns(wait);
             self.refusals.due.insert((at, spot));
         } else {
-            self.outbox.notify(Event::GivenUp {
+            ctx.outbox.notify(Event::GivenUp {
                 datapath,
                 subject: subject.to_string(),
                 error: format!("{error:?}"),
             });
         }
-        self.rules_settled(subject, Outcome::Refused { datapath, error });
+        owners.rules_settled(ctx, subject, Outcome::Refused { datapath, error });
     }
 
     /// Sends entries again that switches have refused.
-    pub(super) fn retry_refused(&mut self) {
-        for spot in self.refusals.take_due(self.now) {
-            self.retry(spot);
+    pub fn retry_refused(&mut self, ctx: &mut Context) {
+        for spot in self.refusals.take_due(ctx.now) {
+            self.retry(ctx, spot);
         }
     }
 
-    fn retry(&mut self, spot: RuleKey) {
+    fn retry(&mut self, ctx: &mut Context, spot: RuleKey) {
         let (datapath, place) = spot;
         let refused = self.desired.get(datapath, place);
         if refused.is_none_or(|rule| rule.standing != Standing::Refused) {
             self.refusals.all.remove(&spot);
             return;
         }
-        let Some(slot) = self.sessions.of_switch(datapath) else {
+        let Some(slot) = ctx.sessions.of_switch(datapath) else {
             // It is given what it lacks when it comes back.
             return;
         };
         if let Order::Add(rule) = self.desired.send_again(spot) {
-            rule.emit_add(self.outbox.to(slot));
-            self.ask_to_confirm(slot);
+            rule.emit_add(ctx.outbox.to(slot));
+            self.ask_to_confirm(ctx, slot);
         }
     }
 
     /// Sends all entries again that a switch has refused, whatever was given up.
-    pub(super) fn retry_all_refused(&mut self, datapath: DatapathId) {
+    pub fn retry_all_refused(&mut self, ctx: &mut Context, datapath: DatapathId) {
         let places = RulePlace::ALL;
         let there = (datapath, *places.start())..=(datapath, *places.end());
         let refused: Vec<RuleKey> = self
@@ -184,22 +194,15 @@ impl Controller {
             if let Some(refusal) = self.refusals.all.get_mut(&spot) {
                 refusal.tries = 0;
             }
-            self.retry(spot);
+            self.retry(ctx, spot);
         }
     }
 
     /// Notes that an entry of a switch is deleted, which makes room for others.
-    pub(super) fn note_room(&mut self, datapath: DatapathId) {
+    pub fn note_room(&mut self, ctx: &Context, datapath: DatapathId) {
         if !self.refusals.all.is_empty() {
-            self.refusals.room(self.now, datapath);
+            self.refusals.room(ctx.now, datapath);
         }
-    }
-
-    fn mark_refused(&mut self, id: FlowId) {
-        if let Some(flow) = self.flows.get_mut(id) {
-            flow.installation = Installation::Refused;
-        }
-        self.promises_changed();
     }
 }
 

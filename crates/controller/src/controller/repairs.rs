@@ -21,9 +21,9 @@ use crate::northbound::Event;
 use crate::rules;
 use crate::session::Slot;
 
-use super::Controller;
-use super::links::Operation;
 use super::reconciliation::{MAX_REPAIRS, Task};
+use super::tables::Operation;
+use super::{Context, Owners, Tables};
 
 /// The most entries that are mended at once; the rest follows.
 pub const MAX_MENDED: usize = 16_384;
@@ -33,7 +33,7 @@ const BUNDLE: BundleId = BundleId(1);
 
 /// Whether a switch has bundles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Bundles {
+pub enum Bundles {
     /// It was not asked yet.
     #[default]
     Unknown,
@@ -43,7 +43,7 @@ pub(super) enum Bundles {
 
 /// What is being mended on a switch.
 #[derive(Debug)]
-pub(super) struct Repair {
+pub struct Repair {
     task: Task,
     write: Vec<RulePlace>,
     delete: Vec<Reported>,
@@ -57,59 +57,68 @@ pub(super) struct Repair {
     since: Instant,
 }
 
-impl Controller {
+impl Tables {
     /// Mends what was found on a switch, if that is not too often.
-    pub(super) fn mend(&mut self, datapath: DatapathId, task: Task, finding: Finding) {
-        let Some(slot) = self.sessions.of_switch(datapath) else {
+    pub fn mend(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        datapath: DatapathId,
+        task: Task,
+        finding: Finding,
+    ) {
+        let Some(slot) = ctx.sessions.of_switch(datapath) else {
             return;
         };
         if finding.is_empty() {
-            self.well(datapath, task);
+            self.well(ctx, owners, datapath, task);
             return;
         }
         if let Task::Verify(MAX_REPAIRS, _) = task {
-            self.outbox.notify(Event::NotMended {
+            ctx.outbox.notify(Event::NotMended {
                 datapath,
                 lacking: finding.missing.len(),
                 different: finding.different.len(),
                 excess: finding.excess.len(),
             });
-            self.doubt(datapath, &finding);
-            self.task_done(datapath);
+            self.doubt(ctx, datapath, &finding);
+            self.task_done(ctx, owners, datapath);
             return;
         }
-        self.doubt(datapath, &finding);
-        let repair = self.plan_repair(datapath, task, finding);
+        self.doubt(ctx, datapath, &finding);
+        let repair = self.plan_repair(ctx, datapath, task, finding);
         let bundles = match self.reconciliation.switches.get(&datapath) {
             Some(watched) => watched.bundles,
             None => return,
         };
         match bundles {
-            Bundles::None => self.mend_plainly(slot, datapath, repair),
-            Bundles::Unknown | Bundles::Known => self.open_bundle(slot, datapath, repair, bundles),
+            Bundles::None => self.mend_plainly(ctx, slot, datapath, repair),
+            Bundles::Unknown | Bundles::Known => {
+                self.open_bundle(ctx, slot, datapath, repair, bundles)
+            }
         }
     }
 
     /// Takes in that a switch has what it should have.
-    fn well(&mut self, datapath: DatapathId, task: Task) {
+    fn well(&mut self, ctx: &mut Context, owners: &mut Owners, datapath: DatapathId, task: Task) {
         match task {
             Task::Connect => {
-                self.outbox.notify(Event::Synchronised {
+                ctx.outbox.notify(Event::Synchronised {
                     datapath,
                     added: 0,
                     removed: 0,
                 });
-                self.synchronised(datapath);
+                self.synchronised(ctx, owners, datapath);
             }
-            Task::Verify(..) => self.outbox.notify(Event::Consistent { datapath }),
+            Task::Verify(..) => ctx.outbox.notify(Event::Consistent { datapath }),
             Task::Adopt | Task::Inspect(_) | Task::Whole | Task::Slice(_) | Task::Count => {}
         }
-        self.task_done(datapath);
+        self.task_done(ctx, owners, datapath);
     }
 
     /// Notes that entries which were confirmed are not there.
-    fn doubt(&mut self, datapath: DatapathId, finding: &Finding) {
-        self.promises_changed();
+    fn doubt(&mut self, ctx: &mut Context, datapath: DatapathId, finding: &Finding) {
+        ctx.promises_changed();
         let different = finding.different.iter().map(|different| different.place);
         for place in finding.missing.iter().copied().chain(different) {
             let rule = self.desired.get(datapath, place);
@@ -119,7 +128,13 @@ impl Controller {
         }
     }
 
-    fn plan_repair(&mut self, datapath: DatapathId, task: Task, finding: Finding) -> Repair {
+    fn plan_repair(
+        &mut self,
+        ctx: &Context,
+        datapath: DatapathId,
+        task: Task,
+        finding: Finding,
+    ) -> Repair {
         let mut room = MAX_MENDED;
         let mut take = |count: usize| {
             let taken = count.min(room);
@@ -155,30 +170,31 @@ impl Controller {
             is_part,
             transaction: None,
             is_committing: false,
-            since: self.now,
+            since: ctx.now,
         }
     }
 
     fn open_bundle(
         &mut self,
+        ctx: &mut Context,
         slot: Slot,
         datapath: DatapathId,
         mut repair: Repair,
         bundles: Bundles,
     ) {
         let transaction = self.confirmations.transaction();
-        control(BundleControlKind::OpenRequest).emit(transaction, self.outbox.to(slot));
+        control(BundleControlKind::OpenRequest).emit(transaction, ctx.outbox.to(slot));
         repair.transaction = Some(transaction);
         if let Some(watched) = self.reconciliation.switches.get_mut(&datapath) {
             watched.repair = Some(repair);
         }
         if bundles == Bundles::Known {
-            self.fill_bundle(slot, datapath);
+            self.fill_bundle(ctx, slot, datapath);
         }
     }
 
     /// Puts a repair into its bundle, and has that committed.
-    fn fill_bundle(&mut self, slot: Slot, datapath: DatapathId) {
+    fn fill_bundle(&mut self, ctx: &mut Context, slot: Slot, datapath: DatapathId) {
         let watched = self.reconciliation.switches.get_mut(&datapath);
         let repair = watched.and_then(|watched| watched.repair.as_mut());
         let Some(repair) = repair.filter(|repair| !repair.is_committing) else {
@@ -188,7 +204,7 @@ impl Controller {
             return;
         };
         repair.is_committing = true;
-        let out = self.outbox.to(slot);
+        let out = ctx.outbox.to(slot);
         let mut message = Vec::new();
         let mut add = |message: &mut Vec<u8>| {
             transaction.patch(message);
@@ -212,14 +228,15 @@ impl Controller {
                 add(&mut message);
             }
         }
-        let out = self.outbox.to(slot);
+        let out = ctx.outbox.to(slot);
         control(BundleControlKind::CloseRequest).emit(transaction, out);
         control(BundleControlKind::CommitRequest).emit(transaction, out);
     }
 
     /// Takes what a switch says about a bundle.
-    pub(super) fn bundle_controlled(
+    pub fn bundle_controlled(
         &mut self,
+        ctx: &mut Context,
         slot: Slot,
         datapath: DatapathId,
         transaction: TransactionId,
@@ -235,11 +252,11 @@ impl Controller {
         match said.kind {
             BundleControlKind::OpenReply => {
                 watched.bundles = Bundles::Known;
-                self.fill_bundle(slot, datapath);
+                self.fill_bundle(ctx, slot, datapath);
             }
             BundleControlKind::CommitReply => {
                 if let Some(repair) = watched.repair.take() {
-                    self.await_all(Operation::Repair(datapath, repair), [slot]);
+                    self.await_one(ctx, Operation::Repair(datapath, repair), slot);
                 }
             }
             BundleControlKind::OpenRequest
@@ -253,8 +270,9 @@ impl Controller {
 
     /// Takes the refusal of a bundle, or of something in it. Returns whether it
     /// was one.
-    pub(super) fn bundle_refused(
+    pub fn bundle_refused(
         &mut self,
+        ctx: &mut Context,
         slot: Slot,
         datapath: DatapathId,
         transaction: TransactionId,
@@ -268,19 +286,25 @@ impl Controller {
         };
         match repair.is_committing {
             true => {
-                control(BundleControlKind::DiscardRequest).emit(transaction, self.outbox.to(slot))
+                control(BundleControlKind::DiscardRequest).emit(transaction, ctx.outbox.to(slot))
             }
             false => watched.bundles = Bundles::None,
         }
         self.refused_bundles.insert((slot, transaction));
         repair.transaction = None;
-        self.mend_plainly(slot, datapath, repair);
+        self.mend_plainly(ctx, slot, datapath, repair);
         true
     }
 
     /// Sends a repair message by message.
-    fn mend_plainly(&mut self, slot: Slot, datapath: DatapathId, repair: Repair) {
-        let out = self.outbox.to(slot);
+    fn mend_plainly(
+        &mut self,
+        ctx: &mut Context,
+        slot: Slot,
+        datapath: DatapathId,
+        repair: Repair,
+    ) {
+        let out = ctx.outbox.to(slot);
         for place in &repair.write {
             if let Some(rule) = self.desired.get(datapath, *place) {
                 rule.emit_add(out);
@@ -290,19 +314,25 @@ impl Controller {
             emit_delete(reported, out);
         }
         if !repair.delete.is_empty() {
-            self.note_room(datapath);
+            self.note_room(ctx, datapath);
         }
-        self.await_all(Operation::Repair(datapath, repair), [slot]);
+        self.await_one(ctx, Operation::Repair(datapath, repair), slot);
     }
 
     /// Takes in that a switch has been mended.
-    pub(super) fn mended(&mut self, datapath: DatapathId, repair: Repair) {
-        let slot = self.sessions.of_switch(datapath);
+    pub fn mended(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        datapath: DatapathId,
+        repair: Repair,
+    ) {
+        let slot = ctx.sessions.of_switch(datapath);
         self.refused_bundles.retain(|(at, _)| Some(*at) != slot);
         let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
             return;
         };
-        watched.mended_at = Some(self.now);
+        watched.mended_at = Some(ctx.now);
         let (added, changed, removed) = (repair.added, repair.changed, repair.delete.len());
         let slice = match repair.task {
             Task::Slice(slice) | Task::Verify(_, Some(slice)) => Some(slice),
@@ -331,38 +361,44 @@ impl Controller {
             self.confirm_entry((datapath, *place));
         }
         if is_first {
-            self.outbox.notify(Event::Synchronised {
+            ctx.outbox.notify(Event::Synchronised {
                 datapath,
                 added: added + changed,
                 removed,
             });
-            self.synchronised(datapath);
+            self.synchronised(ctx, owners, datapath);
         } else {
-            self.outbox.notify(Event::Mended {
+            ctx.outbox.notify(Event::Mended {
                 datapath,
                 added,
                 changed,
                 removed,
             });
-            self.settle_places(datapath, &repair.write);
+            self.settle_places(ctx, owners, datapath, &repair.write);
         }
-        self.task_done(datapath);
+        self.task_done(ctx, owners, datapath);
     }
 
-    fn settle_places(&mut self, datapath: DatapathId, places: &[RulePlace]) {
+    fn settle_places(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        datapath: DatapathId,
+        places: &[RulePlace],
+    ) {
         let rules = places
             .iter()
             .filter_map(|place| self.desired.get(datapath, *place));
         let subjects: BTreeSet<EntryOwner> = rules.map(|rule| rule.subject).collect();
         for subject in subjects {
-            self.settle(subject);
-            self.resume_subject(subject);
+            self.settle(ctx, owners, subject);
+            self.resume_subject(ctx, owners, subject);
         }
     }
 
     /// Does without bundles where a switch says nothing to one for long.
-    pub(super) fn give_up_repairs(&mut self) {
-        let (now, limit) = (self.now, self.timers.echo_timeout);
+    pub fn give_up_repairs(&mut self, ctx: &mut Context) {
+        let (now, limit) = (ctx.now, ctx.timers.echo_timeout);
         let switches = self.reconciliation.switches.iter_mut();
         let late = switches.filter_map(|(datapath, watched)| {
             let is_late = |repair: &mut Repair| now.saturating_since(repair.since) >= limit;
@@ -373,8 +409,8 @@ impl Controller {
         });
         let late: Vec<(DatapathId, Repair)> = late.collect();
         for (datapath, repair) in late {
-            if let Some(slot) = self.sessions.of_switch(datapath) {
-                self.mend_plainly(slot, datapath, repair);
+            if let Some(slot) = ctx.sessions.of_switch(datapath) {
+                self.mend_plainly(ctx, slot, datapath, repair);
             }
         }
     }

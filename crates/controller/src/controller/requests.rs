@@ -13,10 +13,9 @@ use calculus::admission::{Constraint, Largest, Request as Promise};
 use crate::admission::{Refused, ReservationId};
 use crate::budgets::Fitted;
 use crate::desired::{Content, EntryOwner};
-use crate::flows::{BEST_EFFORT, Flow, MAX_FLOWS, Standing};
+use crate::flows::{Flow, MAX_FLOWS};
 use crate::northbound::{
-    Asker, Decision, Event, FlowId, MAX_DESTINATIONS, MAX_FLOWS_AT_ONCE, MAX_WAITING, Protection,
-    Reply, Request, RequestId, Requirement,
+    Decision, Event, FlowId, MAX_WAITING, Protection, Reply, RequestId, Requirement,
 };
 use crate::place::PortId;
 use crate::record::Admission;
@@ -25,14 +24,14 @@ use crate::rules::FlowRule;
 use crate::store::{Key, StoreWrite};
 use crate::view::Host;
 
-use super::Controller;
+use super::{Context, ModeDesk, Network, Owners, Promises, Topology};
 
 /// How many requirements are decided at once.
 const DECIDED_AT_ONCE: usize = 8;
 
 /// Requests that wait for the store.
 #[derive(Debug, Default)]
-pub(super) struct Desk {
+pub struct Desk {
     next: u64,
     undecided: Option<Undecided>,
     batches: BTreeMap<u64, Waiting>,
@@ -60,7 +59,7 @@ struct Undecided {
 
 /// What the requirements of one request have to do with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Bond {
+pub enum Bond {
     /// Nothing: each is decided by itself.
     Single,
     /// None is to be met without the others.
@@ -70,28 +69,28 @@ pub(super) enum Bond {
 impl Desk {
     /// Holds what is reserved for a flow until the store has kept its new
     /// admission.
-    pub(super) fn hold(&mut self, flow: FlowId, reservation: Option<ReservationId>) {
+    pub fn hold(&mut self, flow: FlowId, reservation: Option<ReservationId>) {
         self.held
             .extend(reservation.map(|reservation| (flow, reservation)));
     }
 
     /// Returns what was held, and holds it no longer.
-    pub(super) fn held(&mut self, flow: FlowId) -> Option<ReservationId> {
+    pub fn held(&mut self, flow: FlowId) -> Option<ReservationId> {
         self.held.remove(&flow)
     }
 
     /// Returns whether a request is not decided as a whole.
-    pub(super) const fn is_deciding(&self) -> bool {
+    pub const fn is_deciding(&self) -> bool {
         self.undecided.is_some()
     }
 
     /// Returns how many flows wait for the store.
-    pub(super) fn proposed(&self) -> usize {
+    pub fn proposed(&self) -> usize {
         self.proposals.len()
     }
 
     /// Has a request wait until the store has decided about all of these flows.
-    pub(super) fn wait_for(&mut self, id: RequestId, bond: Bond, flows: &[FlowId]) {
+    pub fn wait_for(&mut self, id: RequestId, bond: Bond, flows: &[FlowId]) {
         let batch = self.open(id, bond, flows.len());
         for (place, flow) in flows.iter().enumerate() {
             self.proposals.insert(*flow, (batch, place));
@@ -144,93 +143,21 @@ struct Settled {
     decisions: Vec<Decision>,
 }
 
-impl Controller {
-    pub(super) fn requested(&mut self, id: RequestId, by: &Asker, request: Request) {
-        while self.desk.is_deciding() {
-            self.decide_some();
-        }
-        if let Some(refusal) = self.not_looked_at(by, &request) {
-            self.outbox.reply(id, refusal);
-            return;
-        }
-        match request {
-            Request::Admit(requirements) => self.admit(id, requirements),
-            Request::AdmitTogether(requirements) => self.admit_together(id, requirements),
-            Request::WhatIf(requirements) => self.what_if(id, requirements),
-            Request::MakeRoom(requirement) => self.make_room(id, &requirement),
-            Request::Withdraw(name) => self.withdraw(id, name),
-            Request::ForgetSwitch(datapath) => self.forget_switch(id, datapath),
-            Request::Prepare(requirements) => self.prepare(id, &requirements),
-            Request::AssignClasses {
-                requirements,
-                free,
-                classes,
-            } => self.assign_classes(id, &requirements, &free, &classes),
-            Request::Flows => self.list_flows(id, FlowId(0), usize::MAX),
-            Request::FlowsAfter { after, most } => {
-                self.list_flows(id, after, most.min(MAX_FLOWS_AT_ONCE));
-            }
-            Request::Flow(name) => self.show_flow(id, name),
-            Request::Topology => {
-                let reply = Reply::Topology(self.topology());
-                self.outbox.reply(id, reply);
-            }
-            Request::Promises => {
-                let promises = Box::new(self.promises());
-                self.outbox.reply(id, Reply::Promises(promises));
-            }
-            Request::AddIntents(intents) => self.add_intents(id, by, intents),
-            Request::RemoveIntent(name) => self.remove_intent(id, by, name),
-            Request::Intents => {
-                let intents = self.intent_summaries();
-                self.outbox.reply(id, Reply::Intents(intents));
-            }
-            Request::Paths(query) => {
-                let paths = self.find_paths(&query);
-                self.outbox.reply(id, Reply::Paths(paths));
-            }
-            Request::View => self.show_view(id, by),
-            Request::SetHost(host) => self.set_host(id, host),
-            Request::Load(manifest) => self.load(id, manifest),
-            Request::Unload(name) => self.unload(id, name),
-            Request::Reload(name) => self.reload(id, name),
-            Request::Applications => {
-                let applications = self.application_summaries();
-                self.outbox.reply(id, Reply::Applications(applications));
-            }
-            Request::RemoveHost(name) => self.remove_host(id, name),
-            Request::Rules(datapath) => self.list_rules(id, datapath),
-            Request::Reconcile(datapath) => self.reconcile(id, datapath),
-            Request::Settings => {
-                let settings = Reply::Settings(self.settings());
-                self.outbox.reply(id, settings);
-            }
-            Request::Configure(change) => self.configure(id, change),
-            Request::Mode => self.show_mode(id),
-            Request::SetMode(change) => self.set_mode(id, &change),
-            Request::Statistics => {
-                let statistics = Box::new(self.statistics());
-                self.outbox.reply(id, Reply::Statistics(statistics));
-            }
-        }
-    }
-
-    /// Returns why a request is not looked at.
-    fn not_looked_at(&mut self, by: &Asker, request: &Request) -> Option<Reply> {
-        let lack = self.applications.lack(by, request);
-        match lack {
-            Some((application, needs)) => Some(Reply::Denied { application, needs }),
-            None => (!self.is_answerable(request)).then_some(Reply::Starting),
-        }
-    }
-
-    fn admit(&mut self, id: RequestId, requirements: Vec<Requirement>) {
+impl Promises {
+    pub fn admit(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        modes: &ModeDesk,
+        id: RequestId,
+        requirements: Vec<Requirement>,
+    ) {
         if !self.has_room_for(requirements.len()) {
-            self.outbox.reply(id, Reply::Busy);
+            ctx.outbox.reply(id, Reply::Busy);
             return;
         }
         if requirements.is_empty() {
-            self.outbox.reply(id, Reply::Decisions(Vec::new()));
+            ctx.outbox.reply(id, Reply::Decisions(Vec::new()));
             return;
         }
         let batch = self.desk.open(id, Bond::Single, requirements.len());
@@ -238,12 +165,12 @@ impl Controller {
             batch,
             requirements: requirements.into_iter().enumerate(),
         });
-        self.decide_some();
+        self.decide_some(ctx, network, modes);
     }
 
     /// Decides a slice of what is undecided. Where budgets follow the flows, that is all
     /// of it: what was accepted is told with the budgets that are chosen for the last.
-    pub(super) fn decide_some(&mut self) {
+    pub fn decide_some(&mut self, ctx: &mut Context, network: &mut Network, modes: &ModeDesk) {
         let Some(mut undecided) = self.desk.undecided.take() else {
             return;
         };
@@ -254,15 +181,15 @@ impl Controller {
         let batch = undecided.batch;
         for (place, requirement) in undecided.requirements.by_ref().take(slice) {
             let name = requirement.name.clone();
-            match self.reserve_flow(requirement) {
+            match self.reserve_flow(ctx, network, modes, requirement) {
                 Ok(flow) => {
                     self.desk.proposals.insert(flow, (batch, place));
-                    self.propose(flow);
+                    network.owners.propose(ctx, flow);
                 }
                 Err(reason) => {
                     let refused = Decision::Refused { name, reason };
                     if let Some(settled) = self.desk.decide(batch, place, refused) {
-                        self.answer(settled);
+                        Self::answer(ctx, settled);
                     }
                 }
             }
@@ -270,69 +197,80 @@ impl Controller {
         if undecided.requirements.len() > 0 {
             self.desk.undecided = Some(undecided);
         }
-        self.follow_budgets();
+        self.follow_budgets(ctx, &mut network.owners);
     }
 
     /// Decides on a requirement; if it can be met, reserves it. The store knows
     /// nothing of it yet.
-    pub(super) fn reserve_flow(&mut self, requirement: Requirement) -> Result<FlowId, Refusal> {
-        if self.flows.len() >= MAX_FLOWS {
+    pub fn reserve_flow(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        modes: &ModeDesk,
+        requirement: Requirement,
+    ) -> Result<FlowId, Refusal> {
+        if network.owners.flows.len() >= MAX_FLOWS {
             return Err(Refusal::TooManyFlows { limit: MAX_FLOWS });
         }
-        if self.flows.by_name(&requirement.name).is_some() {
+        if network.owners.flows.by_name(&requirement.name).is_some() {
             let name = requirement.name;
             return Err(Refusal::NameTaken { name });
         }
-        self.check_levels(&requirement)?;
-        let id = self.flows.next_id();
-        let (admission, reservation) = self.decide(id, requirement)?;
-        self.flows.insert(Flow::new(id, admission, reservation));
-        self.end_hosts(id);
+        modes.check_levels(&network.owners, &requirement)?;
+        let id = network.owners.flows.next_id();
+        let (admission, reservation) = self.decide(ctx, network, modes, id, requirement)?;
+        let flow = Flow::new(id, admission, reservation);
+        network.owners.flows.insert(flow);
+        network.owners.end_hosts(ctx, &network.topology, id);
         Ok(id)
     }
 
-    /// Asks the store to keep a flow that is reserved.
-    pub(super) fn propose(&mut self, id: FlowId) {
-        if let Some(flow) = self.flows.get(id) {
-            self.outbox.store(StoreWrite {
-                key: Key::Admission(id.0),
-                value: Some(flow.admission.to_bytes()),
-            });
-        }
-    }
-
     /// Answers a request of which all is decided.
-    fn answer(&mut self, settled: Settled) {
+    fn answer(ctx: &mut Context, settled: Settled) {
         let refused = |decision: &Decision| matches!(decision, Decision::Refused { .. });
         let reply = match settled.bond {
             Bond::Together if settled.decisions.iter().any(refused) => {
-                self.undo(&settled.decisions);
+                Self::undo(ctx, &settled.decisions);
                 Reply::NotStored
             }
             Bond::Together | Bond::Single => Reply::Decisions(settled.decisions),
         };
-        self.outbox.reply(settled.id, reply);
+        ctx.outbox.reply(settled.id, reply);
     }
 
     /// Finds the ways of a flow and reserves what it requires on them.
-    pub(super) fn decide(
+    pub fn decide(
         &mut self,
+        ctx: &Context,
+        network: &Network,
+        modes: &ModeDesk,
         id: FlowId,
         mut requirement: Requirement,
     ) -> Result<(Admission, Option<ReservationId>), Refusal> {
-        self.check_cover(&requirement)?;
-        let mut ways = self.ways(&requirement)?;
+        Self::check_cover(ctx, &requirement)?;
+        let mut ways = self.ways(ctx, &network.topology, &requirement)?;
         let rule = FlowRule::new(id, ways.source_mac, &requirement);
-        self.check_distinguishable(ways.source, id, &rule)?;
+        network
+            .owners
+            .check_distinguishable(ways.source, id, &rule)?;
         let mut reserved = None;
         if requirement.deadline.is_some() {
             let usual = self.reserve(&requirement, &ways);
             reserved = Some(match usual {
                 Ok(reserved) => reserved,
                 Err(refused) => self
-                    .reserve_elsewhere(&requirement, &mut ways)
-                    .or_else(|| self.reserve_in_another_class(&mut requirement, &mut ways))
-                    .ok_or_else(|| self.shortage(&requirement, *refused))?,
+                    .reserve_elsewhere(ctx, &network.topology, &requirement, &mut ways)
+                    .or_else(|| {
+                        self.reserve_in_another_class(
+                            ctx,
+                            &network.topology,
+                            &mut requirement,
+                            &mut ways,
+                        )
+                    })
+                    .ok_or_else(|| {
+                        self.shortage(ctx, &network.topology, modes, &requirement, *refused)
+                    })?,
             });
         }
         requirement.is_class_free = false;
@@ -348,45 +286,52 @@ impl Controller {
     }
 
     /// Refuses an interruption that is to cover what is noticed too late for it.
-    fn check_cover(&self, requirement: &Requirement) -> Result<(), Refusal> {
+    fn check_cover(ctx: &Context, requirement: &Requirement) -> Result<(), Refusal> {
         match requirement.protection {
             Protection::Restore {
                 interruption,
                 covers,
-            } if covers > self.timers.cover(interruption) => Err(Refusal::Unnoticed {
+            } if covers > ctx.timers.cover(interruption) => Err(Refusal::Unnoticed {
                 interruption,
-                least: self.timers.least_for_any_fault(),
+                least: ctx.timers.least_for_any_fault(),
             }),
             Protection::None | Protection::Restore { .. } => Ok(()),
         }
     }
 
     /// Chooses budgets for the flows whose ways can be found.
-    fn prepare(&mut self, id: RequestId, requirements: &[Requirement]) {
-        let (places, requests) = self.on_usual_ways(requirements);
+    pub fn prepare(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        id: RequestId,
+        requirements: &[Requirement],
+    ) {
+        let (places, requests) = self.on_usual_ways(ctx, &network.topology, requirements);
         let largest = match requests.is_empty() {
             true => Largest::default(),
             false => self.reservations.prepare(&requests),
         };
-        self.follow_budgets();
+        self.follow_budgets(ctx, &mut network.owners);
         let placed = |among: Vec<usize>| among.into_iter().map(|at| places[at]).collect();
         let fitted = Fitted {
             switches: self.reservations.fitted(),
             left_out: placed(largest.left_out),
             conflicts: largest.conflicts.into_iter().map(placed).collect(),
         };
-        self.outbox.reply(id, Reply::Budgets(Box::new(fitted)));
+        ctx.outbox.reply(id, Reply::Budgets(Box::new(fitted)));
     }
 
     /// Says in which class each requirement fits with more of the others, where one is found.
-    fn assign_classes(
+    pub fn assign_classes(
         &mut self,
-        id: RequestId,
+        ctx: &Context,
+        topology: &Topology,
         requirements: &[Requirement],
         free: &[bool],
         of: &[u8],
-    ) {
-        let (places, requests) = self.on_usual_ways(requirements);
+    ) -> Vec<u8> {
+        let (places, requests) = self.on_usual_ways(ctx, topology, requirements);
         let free: Vec<bool> = places
             .iter()
             .map(|place| free.get(*place) == Some(&true))
@@ -397,19 +342,24 @@ impl Controller {
         for (place, class) in places.into_iter().zip(assigned) {
             classes[place] = class;
         }
-        self.outbox.reply(id, Reply::Classes(classes));
+        classes
     }
 
     /// Returns what is asked of the ledger for those requirements with a deadline of which
     /// the usual way can be found, and their places.
-    fn on_usual_ways(&mut self, requirements: &[Requirement]) -> (Vec<usize>, Vec<Promise>) {
+    fn on_usual_ways(
+        &mut self,
+        ctx: &Context,
+        topology: &Topology,
+        requirements: &[Requirement],
+    ) -> (Vec<usize>, Vec<Promise>) {
         let mut places = Vec::new();
         let mut requests = Vec::new();
         for (place, requirement) in requirements.iter().enumerate() {
             if requirement.deadline.is_none() {
                 continue;
             }
-            if let Ok(ways) = self.ways(requirement) {
+            if let Ok(ways) = self.ways(ctx, topology, requirement) {
                 let (source, ways) = (ways.source, &ways.ways);
                 requests.push(self.reservations.in_time(requirement, source, ways));
                 places.push(place);
@@ -418,104 +368,69 @@ impl Controller {
         (places, requests)
     }
 
-    /// Checks what can be checked without looking for a way; returns the hosts.
-    pub(super) fn check(&self, requirement: &Requirement) -> Result<(&Host, Vec<&Host>), Refusal> {
-        let Requirement {
-            destinations,
-            class,
-            ..
-        } = requirement;
-        if destinations.is_empty() || destinations.len() > MAX_DESTINATIONS {
-            return Err(Refusal::Destinations {
-                count: destinations.len(),
-                limit: MAX_DESTINATIONS,
-            });
-        }
-        if destinations.contains(&requirement.source) {
-            let name = requirement.source.clone();
-            return Err(Refusal::ToItself { name });
-        }
-        let expected = match requirement.deadline {
-            Some(_) if *class == BEST_EFFORT => Some("without a deadline"),
-            None if *class != BEST_EFFORT => Some("with a deadline"),
-            Some(_) | None => None,
-        };
-        if let Some(expected) = expected {
-            let class = *class;
-            return Err(Refusal::Class { class, expected });
-        }
-        let host = |name: &String| {
-            let known = self.view.host(name);
-            known.ok_or_else(|| Refusal::UnknownHost { name: name.clone() })
-        };
-        let source = host(&requirement.source)?;
-        let destinations = destinations.iter().map(host);
-        Ok((source, destinations.collect::<Result<_, Refusal>>()?))
-    }
-
-    fn check_distinguishable(
-        &self,
-        source: PortId,
-        id: FlowId,
-        rule: &FlowRule,
-    ) -> Result<(), Refusal> {
-        let rivals = self.flows.rivals(source, rule);
-        let mut others = rivals.filter(|flow| flow.id != id);
-        match others.find(|other| other.rule.conflicts_with(rule)) {
-            None => Ok(()),
-            Some(other) => Err(Refusal::Indistinguishable {
-                other: other.admission.requirement.name.clone(),
-            }),
-        }
-    }
-
-    fn withdraw(&mut self, id: RequestId, name: String) {
-        let Some(flow) = self
+    pub fn withdraw(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        id: RequestId,
+        name: String,
+    ) {
+        let Some(flow) = owners
             .flows
             .by_name(&name)
-            .filter(|flow| self.flows.get(*flow).is_some_and(is_admitted))
+            .filter(|flow| owners.flows.get(*flow).is_some_and(Flow::is_admitted))
         else {
-            self.outbox.reply(id, Reply::UnknownFlow(name));
+            ctx.outbox.reply(id, Reply::UnknownFlow(name));
             return;
         };
         if self.desk.withdrawals.values().map(Vec::len).sum::<usize>() >= MAX_WAITING {
-            self.outbox.reply(id, Reply::Busy);
+            ctx.outbox.reply(id, Reply::Busy);
             return;
         }
         self.desk.withdrawals.entry(flow).or_default().push(id);
-        self.keep_leaving(flow);
-        self.outbox.store(StoreWrite {
+        self.keep_leaving(ctx, owners, flow);
+        ctx.outbox.store(StoreWrite {
             key: Key::Admission(flow.0),
             value: None,
         });
     }
 
     /// Puts a flow in force, whichever instance has admitted it.
-    pub(super) fn admitted(&mut self, id: FlowId, record: &[u8]) {
-        let is_proposed = self.flows.get(id).is_some_and(|flow| !is_admitted(flow));
+    pub fn admitted(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        id: FlowId,
+        record: &[u8],
+    ) {
+        let is_proposed = network
+            .owners
+            .flows
+            .get(id)
+            .is_some_and(|flow| !flow.is_admitted());
         if !is_proposed {
             let Ok(admission) = Admission::from_bytes(record) else {
-                self.outbox.notify(Event::RecordUnreadable { flow: id });
+                ctx.outbox.notify(Event::RecordUnreadable { flow: id });
                 return;
             };
-            match self.flows.get(id) {
+            match network.owners.flows.get(id) {
                 Some(flow) if flow.admission.is_but_for_guarantee(&admission) => return,
-                Some(_) => return self.replace(id, admission),
-                None => self.adopt(id, admission),
+                Some(_) => return self.replace(ctx, network, id, admission),
+                None => self.adopt(ctx, network, id, admission),
             }
         }
-        self.flows.set_admitted(id);
-        if let Some(flow) = self.flows.get(id) {
+        network.owners.flows.set_admitted(id);
+        if let Some(flow) = network.owners.flows.get(id) {
             let name = flow.admission.requirement.name.clone();
-            self.outbox.notify(Event::Admitted { flow: id, name });
+            ctx.outbox.notify(Event::Admitted { flow: id, name });
         }
-        self.install(id);
-        let Some(flow) = self.flows.get(id) else {
+        network.install(ctx, id);
+        let Some(flow) = network.owners.flows.get(id) else {
             return;
         };
-        let decision = Decision::Accepted(self.accepted(flow));
+        let decision = Decision::Accepted(Self::accepted(ctx, flow));
         if let Some(settled) = self.desk.settle(id, decision) {
-            self.answer(settled);
+            Self::answer(ctx, settled);
         }
     }
 
@@ -523,7 +438,13 @@ impl Controller {
     /// if what is known of the network has become less since, its promise
     /// does not. Where budgets are fitted it is promised its deadline, and the guarantee
     /// is what there is now.
-    pub(super) fn adopt(&mut self, id: FlowId, mut admission: Admission) {
+    pub fn adopt(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        id: FlowId,
+        mut admission: Admission,
+    ) {
         let reserved = admission.requirement.deadline.and_then(|_| {
             let source = admission.source;
             let requirement = &admission.requirement;
@@ -542,53 +463,42 @@ impl Controller {
         if let Some(reserved) = reserved.filter(|_| kept.is_none()) {
             self.reservations.release(reserved.id);
         }
-        self.take_over(id, admission, kept.map(|reserved| reserved.id));
-        self.follow_budgets();
+        network.owners.take_over(
+            ctx,
+            &mut network.topology,
+            id,
+            admission,
+            kept.map(|reserved| reserved.id),
+        );
+        self.follow_budgets(ctx, &mut network.owners);
     }
 
-    /// Makes an admission with what is reserved for it a flow.
-    pub(super) fn take_over(
-        &mut self,
-        id: FlowId,
-        admission: Admission,
-        reservation: Option<ReservationId>,
-    ) {
-        let links = admission.ways.links().iter().copied();
-        let unconfirmed =
-            links.filter(|link| !self.view.is_up(*link) && !self.broken.contains(link));
-        self.expected.extend(unconfirmed.map(|link| (link, None)));
-        let flow = Flow::new(id, admission, reservation);
-        self.flows.insert(flow);
-        self.end_hosts(id);
-        self.promises_changed();
-    }
-
-    pub(super) fn withdrawn(&mut self, id: FlowId) {
+    pub fn withdrawn(&mut self, ctx: &mut Context, network: &mut Network, id: FlowId) {
         self.let_go(id);
-        self.record(id);
-        if let Some(flow) = self.flows.remove(id) {
-            self.has_moved(id);
-            self.leave(&flow);
-            self.set_content_at_once(EntryOwner::Flow(id), &Content::new());
+        network.tables.record(&network.owners, id);
+        if let Some(flow) = network.owners.flows.remove(id) {
+            network.owners.has_moved(ctx, id);
+            self.leave(ctx, &mut network.owners, &flow);
+            network.set_content_at_once(ctx, EntryOwner::Flow(id), &Content::new());
             let name = flow.admission.requirement.name;
-            self.outbox.notify(Event::Withdrawn { flow: id, name });
+            ctx.outbox.notify(Event::Withdrawn { flow: id, name });
         }
         for request in self.desk.withdrawals.remove(&id).into_iter().flatten() {
-            self.outbox.reply(request, Reply::Withdrawn(id));
+            ctx.outbox.reply(request, Reply::Withdrawn(id));
         }
     }
 
-    pub(super) fn rejected(&mut self, id: FlowId) {
+    pub fn rejected(&mut self, ctx: &mut Context, owners: &mut Owners, id: FlowId) {
         self.let_go(id);
-        self.stays(id);
-        self.moves_nowhere(id);
+        owners.stays(ctx, id);
+        owners.moves_nowhere(ctx, id);
         for request in self.desk.withdrawals.remove(&id).into_iter().flatten() {
-            self.outbox.reply(request, Reply::NotStored);
+            ctx.outbox.reply(request, Reply::NotStored);
         }
-        if self.flows.get(id).is_none_or(is_admitted) {
+        if owners.flows.get(id).is_none_or(Flow::is_admitted) {
             return;
         }
-        let Some(flow) = self.flows.remove(id) else {
+        let Some(flow) = owners.flows.remove(id) else {
             return;
         };
         self.give_back(&flow);
@@ -597,26 +507,35 @@ impl Controller {
             reason: Refusal::NotStored,
         };
         if let Some(settled) = self.desk.settle(id, decision) {
-            self.answer(settled);
+            Self::answer(ctx, settled);
         }
     }
 
-    pub(super) fn give_back(&mut self, flow: &Flow) {
+    pub fn give_back(&mut self, flow: &Flow) {
         if let Some(reservation) = flow.reservation {
             self.reservations.release(reservation);
         }
     }
 
-    pub(super) fn shortage(&self, requirement: &Requirement, refused: Refused) -> Refusal {
+    pub fn shortage(
+        &self,
+        ctx: &Context,
+        topology: &Topology,
+        modes: &ModeDesk,
+        requirement: &Requirement,
+        refused: Refused,
+    ) -> Refusal {
         let alone = match refused.constraint {
             Constraint::Deadline { .. } => self.reservations.ledger.alone(&refused.asked),
             _ => None,
         };
         Refusal::Shortage(Box::new(Shortage {
             alone: alone.filter(|alone| *alone > refused.asked.deadline),
-            place: refused.place.map(|place| self.name_of_place(place)),
-            after: refused.after.map(|link| self.name_of_link(link)),
-            level: refused.level.map(|level| self.modes.name_of(level)),
+            place: refused
+                .place
+                .map(|place| topology.name_of_place(ctx, place)),
+            after: refused.after.map(|link| ctx.name_of_link(link)),
+            level: refused.level.map(|level| modes.name_of(level)),
             constraint: refused.constraint,
             probes_break: refused.probes_break,
             rate: requirement.traffic.rate,
@@ -626,14 +545,7 @@ impl Controller {
     }
 }
 
-pub(super) fn is_admitted(flow: &Flow) -> bool {
-    match flow.standing {
-        Standing::Admitted => true,
-        Standing::Proposed => false,
-    }
-}
-
-pub(super) fn attachment(host: &Host) -> Result<PortId, Refusal> {
+pub fn attachment(host: &Host) -> Result<PortId, Refusal> {
     host.attachment.ok_or_else(|| Refusal::HostNotFound {
         name: host.name.clone(),
     })

@@ -10,77 +10,94 @@ use crate::northbound::{Event, MAX_WAITING, Reply, RequestId, Settings, Settings
 use crate::store::{Key, StoreWrite};
 use crate::ways::KnownWays;
 
-use super::Controller;
+use super::{Context, Network, Promises, Tables};
 
 /// The version of the form in which settings are kept.
 const VERSION: u8 = 1;
 
 /// What waits for the store.
 #[derive(Debug, Default)]
-pub(super) struct SettingsDesk {
+pub struct SettingsDesk {
     /// What the settings are to be, if all that was asked for is kept.
     wanted: Option<Settings>,
     waiting: VecDeque<RequestId>,
 }
 
-impl Controller {
-    pub(super) fn settings(&self) -> Settings {
+impl SettingsDesk {
+    pub fn settings(ctx: &Context, tables: &Tables) -> Settings {
         Settings {
-            metric: self.metric,
-            foreign_rules: self.reconciliation.foreign,
+            metric: ctx.metric,
+            foreign_rules: tables.reconciliation.foreign,
         }
     }
 
     /// Asks the store to keep a change.
-    pub(super) fn configure(&mut self, id: RequestId, change: SettingsChange) {
-        if self.settings_desk.waiting.len() >= MAX_WAITING {
-            self.outbox.reply(id, Reply::Busy);
+    pub fn configure(
+        &mut self,
+        ctx: &mut Context,
+        tables: &Tables,
+        id: RequestId,
+        change: SettingsChange,
+    ) {
+        if self.waiting.len() >= MAX_WAITING {
+            ctx.outbox.reply(id, Reply::Busy);
             return;
         }
-        let present = self.settings();
-        let settings = self.settings_desk.wanted.unwrap_or(present).after(change);
-        self.settings_desk.wanted = Some(settings);
-        self.settings_desk.waiting.push_back(id);
-        self.outbox.store(StoreWrite {
+        let present = Self::settings(ctx, tables);
+        let settings = self.wanted.unwrap_or(present).after(change);
+        self.wanted = Some(settings);
+        self.waiting.push_back(id);
+        ctx.outbox.store(StoreWrite {
             key: Key::Settings,
             value: Some(to_bytes(settings)),
         });
     }
 
     /// Takes settings that the store has kept, whoever changed them.
-    pub(super) fn settings_kept(&mut self, bytes: &[u8]) {
+    pub fn settings_kept(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        promises: &mut Promises,
+        bytes: &[u8],
+    ) {
         match from_bytes(bytes) {
-            Some(settings) => self.go_by(settings),
-            None => self.outbox.notify(Event::SettingsUnreadable),
+            Some(settings) => Self::go_by(ctx, network, promises, settings),
+            None => ctx.outbox.notify(Event::SettingsUnreadable),
         }
-        let settings = Reply::Settings(self.settings());
-        self.answer_configuration(settings);
+        let settings = Reply::Settings(Self::settings(ctx, &network.tables));
+        self.answer_configuration(ctx, settings);
     }
 
-    pub(super) fn settings_rejected(&mut self) {
-        self.answer_configuration(Reply::NotStored);
-        self.settings_desk.wanted = None;
+    pub fn settings_rejected(&mut self, ctx: &mut Context) {
+        self.answer_configuration(ctx, Reply::NotStored);
+        self.wanted = None;
     }
 
-    fn answer_configuration(&mut self, reply: Reply) {
-        if let Some(id) = self.settings_desk.waiting.pop_front() {
-            self.outbox.reply(id, reply);
+    fn answer_configuration(&mut self, ctx: &mut Context, reply: Reply) {
+        if let Some(id) = self.waiting.pop_front() {
+            ctx.outbox.reply(id, reply);
         }
-        if self.settings_desk.waiting.is_empty() {
-            self.settings_desk.wanted = None;
+        if self.waiting.is_empty() {
+            self.wanted = None;
         }
     }
 
-    fn go_by(&mut self, settings: Settings) {
-        let before = self.settings();
+    fn go_by(
+        ctx: &mut Context,
+        network: &mut Network,
+        promises: &mut Promises,
+        settings: Settings,
+    ) {
+        let before = Self::settings(ctx, &network.tables);
         if before.metric != settings.metric {
-            self.metric = settings.metric;
-            self.known_ways = KnownWays::default();
-            self.intents.price_anew();
+            ctx.metric = settings.metric;
+            promises.known_ways = KnownWays::default();
+            network.owners.intents.price_anew();
         }
         if before.foreign_rules != settings.foreign_rules {
-            self.reconciliation.foreign = settings.foreign_rules;
-            self.compare_whole(None);
+            network.tables.reconciliation.foreign = settings.foreign_rules;
+            network.tables.compare_whole(ctx, &network.owners, None);
         }
     }
 }

@@ -1,400 +1,131 @@
-//! What switches say: connections, messages, ports, frames.
+//! How we speak with switches: what is claimed of them, in which words, and what is known
+//! of the frames that they handed over.
 
-use wire::ethernet::MacAddress;
-use wire::openflow::{
-    BadRequest, DatapathId, ErrorKind, ErrorMessage, HEADER_LENGTH, Header, Message, PortStatus,
-    PortStatusReason, TransactionId,
-};
+use units::Instant;
+use wire::openflow::DatapathId;
 
-use crate::northbound::{Detection, Event};
-use crate::place::PortId;
-use crate::session::{CloseReason, ConnectionId, Session, Slot, Step, port_of};
-use crate::view::{Carrier, Port};
+use crate::mastery::{Claim, QUESTION};
+use crate::northbound::{Event, Statistics, SwitchStatistics};
+use crate::packet_in_classes::PacketInClasses;
+use crate::session::Slot;
+use crate::version10::Sides;
 
-use super::Controller;
-use super::memory::Memory;
+use super::{Context, Tables, Topology};
 
-impl Controller {
-    pub(super) fn connected(&mut self, connection: ConnectionId) {
-        if let Some(slot) = self.sessions.in_the_way() {
-            self.close(slot, CloseReason::Handshake);
-        }
-        let Some(slot) = self.sessions.open(self.now, connection, self.claim) else {
-            self.counters.closed += 1;
-            self.outbox.refuse(connection, CloseReason::TooMany);
-            return;
-        };
-        self.outbox.open(slot, connection);
-        Session::greet(self.outbox.to(slot));
-    }
-
-    pub(super) fn disconnected(&mut self, connection: ConnectionId) {
-        if let Some(slot) = self.sessions.of_connection(connection) {
-            self.outbox.discard(slot);
-            self.forget(slot);
-        }
-    }
-
-    /// Closes a connection for what its peer did.
-    pub(super) fn close(&mut self, slot: Slot, reason: CloseReason) {
-        self.counters.closed += 1;
-        self.translate_last_words(slot);
-        self.outbox.close(slot, reason);
-        self.forget(slot);
-    }
-
-    fn forget(&mut self, slot: Slot) {
-        let Some(session) = self.sessions.close(slot) else {
-            return;
-        };
-        self.punts.add(&session.punts);
-        if let Some(forwarding) = &mut self.forwarding {
-            forwarding.close(session.connection);
-        }
-        match session.datapath() {
-            Some(datapath) if self.sessions.of_switch(datapath).is_none() => {
-                self.switch_lost(slot, datapath);
-            }
-            Some(_) | None => self.abandon(slot),
-        }
-    }
-
-    /// Takes in that a switch is not spoken with any more.
-    pub(super) fn switch_lost(&mut self, slot: Slot, datapath: DatapathId) {
-        let lost = self.desired.disconnect(datapath);
-        if let Some(switch) = self.view.switch(datapath) {
-            self.view.disconnect(switch);
-            self.note_away(datapath);
-            self.switch_concerns_intents(datapath);
-            let name = self.name_of_switch(datapath);
-            self.outbox.notify(Event::SwitchLost { datapath, name });
-            self.stall_moves(datapath);
-            self.stop_watching(datapath);
-            self.modes.lose(datapath);
-            self.suspect(datapath);
-            self.promises_changed();
-        }
-        self.abandon(slot);
-        for subject in lost {
-            self.entries_answered(subject);
-        }
-    }
-
-    /// Waits for nothing any more that was sent over a connection.
-    fn abandon(&mut self, slot: Slot) {
-        self.refused_bundles.retain(|(at, _)| *at != slot);
-        self.unasked.forget(slot);
-        for operation in self.confirmations.abandon(slot) {
-            self.confirmed(operation);
-        }
-    }
-
-    /// Takes bytes: whole messages at once, the beginning of one is kept.
-    pub(super) fn received(&mut self, connection: ConnectionId, bytes: &[u8]) {
-        let Some(slot) = self.sessions.of_connection(connection) else {
-            return;
-        };
-        let now = self.now;
-        let Some(session) = self.sessions.get_mut(slot) else {
-            return;
-        };
-        session.heard_at = now;
-        let mut unfinished = std::mem::take(&mut session.unfinished);
-        if unfinished.is_empty() {
-            let taken = self.take_messages(slot, bytes);
-            unfinished.extend_from_slice(&bytes[taken..]);
-        } else {
-            unfinished.extend_from_slice(bytes);
-            let taken = self.take_messages(slot, &unfinished);
-            unfinished.drain(..taken);
-        }
-        if let Some(session) = self.sessions.get_mut(slot)
-            && session.connection == connection
-        {
-            session.unfinished = unfinished;
-        }
-    }
-
-    /// Takes all whole messages that `stream` begins with and returns how many
-    /// bytes they have, or all of them if the connection was closed.
-    fn take_messages(&mut self, slot: Slot, stream: &[u8]) -> usize {
-        let mut taken = 0;
-        loop {
-            let rest = &stream[taken..];
-            let Ok(header) = Header::parse(rest) else {
-                return taken;
-            };
-            let length = usize::from(header.length);
-            if length < HEADER_LENGTH {
-                self.counters.bad_messages += 1;
-                self.close(slot, CloseReason::Garbage);
-                return stream.len();
-            }
-            let Some(message) = rest.get(..length) else {
-                let session = self.sessions.get_mut(slot);
-                if session.is_some_and(|session| session.may_begin_with(header)) {
-                    return taken;
-                }
-                self.counters.bad_messages += 1;
-                self.close(slot, CloseReason::Garbage);
-                return stream.len();
-            };
-            taken += length;
-            if !self.take_message(slot, message) {
-                return stream.len();
-            }
-        }
-    }
-
-    /// Takes one message. Returns whether the connection is still there.
-    pub(super) fn take_message(&mut self, slot: Slot, bytes: &[u8]) -> bool {
-        let Some(session) = self.sessions.get_mut(slot) else {
-            return false;
-        };
-        match session.translator {
-            None => self.take_wide_message(slot, bytes),
-            Some(_) => self.take_narrow_message(slot, bytes),
-        }
-    }
-
-    /// Takes one message of version 1.3. Returns whether the connection is still
-    /// there.
-    pub(super) fn take_wide_message(&mut self, slot: Slot, bytes: &[u8]) -> bool {
-        let Some(session) = self.sessions.get_mut(slot) else {
-            return false;
-        };
-        let (header, message) = match Message::parse(bytes) {
-            Ok(parsed) => parsed,
-            Err(error) => return self.take_unreadable(slot, bytes, error.kind()),
-        };
-        self.counters.messages += 1;
-        let step = match &message {
-            // Nothing about the session, and by far the most frequent.
-            Message::PacketIn(_) if session.datapath().is_some() => Step::Pass,
-            _ => session.take(header, &message, || self.outbox.to(slot)),
-        };
-        let known = session.datapath();
-        if matches!(message, Message::Hello(_)) && session.translator.is_some() {
-            self.sessions.note_narrow(slot);
-        }
-        match step {
-            Step::Done => true,
-            Step::Pass => {
-                if let Some(datapath) = known {
-                    self.take_from_switch(slot, datapath, header, &message);
-                }
-                true
-            }
-            Step::Ready(datapath, ports) => self.ready(slot, datapath, &ports),
-            Step::OtherMaster(datapath) => {
-                self.other_master(datapath);
-                true
-            }
-            Step::Close(reason) => {
-                self.close(slot, reason);
-                false
-            }
-        }
-    }
-
-    /// Answers a message that cannot be read. Returns whether the connection is
-    /// still there.
-    pub(super) fn take_unreadable(&mut self, slot: Slot, bytes: &[u8], kind: ErrorKind) -> bool {
-        let Some(session) = self.sessions.get_mut(slot) else {
-            return false;
-        };
-        self.counters.bad_messages += 1;
-        let is_last = session.take_bad(bytes, kind, self.outbox.to(slot));
-        if is_last {
-            self.close(slot, CloseReason::Garbage);
-        }
-        !is_last
-    }
-
-    /// Takes a message of a switch that is known. What only a switch receives,
-    /// and what was not asked for, is of no concern.
-    fn take_from_switch(
-        &mut self,
-        slot: Slot,
-        datapath: DatapathId,
-        header: Header,
-        message: &Message<'_>,
-    ) {
-        match message {
-            Message::PacketIn(packet_in) => self.punted(slot, datapath, packet_in),
-            Message::PortStatus(status) => self.port_changed(datapath, status),
-            Message::BarrierReply => {
-                if let Some(confirmed) = self.confirmations.confirm(slot, header.transaction) {
-                    self.messages_confirmed(datapath, confirmed.covers);
-                    if let Some(operation) = confirmed.operation {
-                        self.confirmed(operation);
-                    }
-                }
-            }
-            Message::FlowRemoved(removed) => self.entry_gone(datapath, removed),
-            Message::BundleControl(said) => {
-                self.bundle_controlled(slot, datapath, header.transaction, said);
-            }
-            Message::Error(error) => self.refused(slot, datapath, header.transaction, error),
-            Message::Mode(said) => self.mode_said(datapath, said),
-            Message::RoleReply(said) => self.role_said(slot, datapath, *said),
-            Message::MultipartReply(reply) if self.mode_reported(datapath, reply) => {}
-            Message::MultipartReply(reply) => {
-                if !self.counts_reported(slot, datapath, header.transaction, reply) {
-                    self.reported(datapath, header.transaction, reply);
-                }
-            }
-            Message::Hello(_)
-            | Message::EchoRequest(_)
-            | Message::EchoReply(_)
-            | Message::Experimenter(_)
-            | Message::BundleAdd(_)
-            | Message::FeaturesRequest
-            | Message::FeaturesReply(_)
-            | Message::GetConfigRequest
-            | Message::GetConfigReply(_)
-            | Message::SetConfig(_)
-            | Message::PacketOut(_)
-            | Message::FlowMod(_)
-            | Message::GroupMod(_)
-            | Message::PortMod(_)
-            | Message::TableMod(_)
-            | Message::MultipartRequest(_)
-            | Message::BarrierRequest
-            | Message::QueueGetConfigRequest(_)
-            | Message::QueueGetConfigReply(_)
-            | Message::RoleRequest(_)
-            | Message::GetAsyncRequest
-            | Message::GetAsyncReply(_)
-            | Message::SetAsync(_)
-            | Message::MeterMod(_) => {}
-        }
-    }
-
-    /// Takes in a switch that has said who it is: its ports are probed, and it
-    /// is asked which entries it has. Returns whether its connection stays.
-    fn ready(&mut self, slot: Slot, datapath: DatapathId, ports: &[Port]) -> bool {
-        if !self.sessions.claim(datapath, slot) {
-            let name = self.name_of_switch(datapath);
-            self.outbox
-                .notify(Event::DuplicateSwitch { datapath, name });
-            if let Some(first) = self.sessions.of_switch(datapath) {
-                Session::ask_for_echo(self.outbox.to(first));
-            }
-            self.close(slot, CloseReason::Duplicate);
-            return false;
-        }
-        self.make_place(datapath);
-        self.strangers.away_since.remove(&datapath);
-        let Some((_, lost)) = self.view.connect(self.now, datapath, ports) else {
-            self.close(slot, CloseReason::TooLarge);
-            return false;
-        };
-        if let (Some(forwarding), Some(session)) = (&mut self.forwarding, self.sessions.get(slot)) {
-            forwarding.expect_entries(session.connection);
-        }
-        self.desired.connect(datapath);
-        self.others.remove(&datapath);
-        self.doubt_echoes(datapath);
-        let ports_up = ports.iter().filter(|port| port.carrier == Carrier::Up);
-        let count = ports.len();
-        self.link_trust.switch_up(self.now, datapath);
-        self.outbox.notify(Event::SwitchConnected {
-            datapath,
-            name: self.name_of_switch(datapath),
-            ports: count,
-        });
-        self.want_services(slot, datapath);
-        for port in ports_up {
-            self.probe(PortId::new(datapath, port.number));
-        }
-        for link in lost {
-            self.link_lost(link, Detection::PortStatus);
-        }
-        for change in self.hosts.attach(&mut self.view, datapath) {
-            self.tell_of_host(change);
-        }
-        self.note_carriers(datapath);
-        self.promises_changed();
-        self.check_expected();
-        self.switch_concerns_intents(datapath);
-        self.extend_intents(datapath);
-        self.follow_links();
-        self.begin_modes(slot, datapath);
-        if self.memory == Memory::Complete {
-            self.keep_switch(datapath);
-            self.ask_for_entries(datapath);
-        }
-        true
-    }
-
-    /// Sends a probe for a link from a port.
-    pub(super) fn probe(&mut self, port: PortId) {
-        self.send_probe(port, MacAddress::NEAREST_BRIDGE);
-    }
-
-    /// Sends a probe of either kind from a port.
-    pub(super) fn send_probe(&mut self, port: PortId, to: MacAddress) {
-        let Some(slot) = self.sessions.of_switch(port.datapath) else {
-            return;
-        };
-        let Some(known) = self.view.port(port) else {
-            return;
-        };
-        let class = self.reservations.probe_class(port);
-        let out = self.outbox.to(slot);
-        self.prober
-            .emit(self.now, (to, port), known.mac, class, out);
-    }
-
-    fn port_changed(&mut self, datapath: DatapathId, status: &PortStatus) {
-        let Some(switch) = self.view.switch(datapath) else {
-            return;
-        };
-        let mut port = port_of(&status.port);
-        if !port.number.is_ordinary() {
-            return;
-        }
-        match status.reason {
-            PortStatusReason::Delete => port.carrier = Carrier::Down,
-            PortStatusReason::Add | PortStatusReason::Modify => {}
-        }
-        let id = PortId::new(datapath, port.number);
-        match port.carrier {
-            Carrier::Down => self.link_trust.port_down(id),
-            Carrier::Up if self.view.port(id).is_some_and(is_up) => {}
-            Carrier::Up => self.link_trust.port_up(self.now, id),
-        }
-        if let Some(link) = self.view.set_port(self.now, switch, port) {
-            self.link_lost(link, Detection::PortStatus);
-        }
-        self.note_carrier(id);
-        self.promises_changed();
-        if port.carrier == Carrier::Up {
-            self.probe(PortId::new(datapath, port.number));
-        }
-        self.follow_links();
-    }
-
-    fn refused(
-        &mut self,
-        slot: Slot,
-        datapath: DatapathId,
-        transaction: TransactionId,
-        error: &ErrorMessage<'_>,
-    ) {
-        if error.kind == ErrorKind::BadRequest(BadRequest::IsSlave) {
-            return self.leave_to_other(slot, datapath);
-        }
-        let is_other = self.mode_refused(datapath, transaction, error.kind)
-            || self.question_refused(datapath, transaction)
-            || self.bundle_refused(slot, datapath, transaction);
-        if !is_other {
-            self.entry_refused(datapath, transaction, error);
-        }
-    }
+/// What is known of how switches speak with us.
+#[derive(Debug)]
+pub struct Southbound {
+    /// What is claimed of switches.
+    pub claim: Claim,
+    /// What a switch of version 1.0 has said, in words of 1.3; kept for its memory.
+    pub heard: Vec<u8>,
+    /// The frames of switches whose connections are gone.
+    pub punts: PacketInClasses,
 }
 
-fn is_up(port: &Port) -> bool {
-    port.carrier == Carrier::Up
+impl Southbound {
+    pub const fn new(now: Instant, claim: Claim) -> Self {
+        Self {
+            claim,
+            heard: Vec::new(),
+            punts: PacketInClasses::new(now),
+        }
+    }
+
+    /// Returns what was counted, and asks switches what they have counted since.
+    pub fn statistics(&self, ctx: &mut Context, tables: &mut Tables) -> Statistics {
+        let mut all = self.punts;
+        let mut switches = Vec::new();
+        for (_, session) in ctx.sessions.iter() {
+            all.add(&session.punts);
+            let telemetry = &session.telemetry;
+            switches.extend(session.datapath().map(|datapath| SwitchStatistics {
+                datapath,
+                frames: session.punts.counts().collect(),
+                wanted_entries: tables.desired.count(datapath),
+                ports: telemetry.ports.said.clone(),
+                tables: telemetry.tables.said.clone(),
+                flows: telemetry.flows.said.clone(),
+            }));
+        }
+        switches.sort_by_key(|switch| switch.datapath);
+        tables.ask_for_counts(ctx);
+        Statistics {
+            counters: ctx.counters,
+            frames: all.counts().collect(),
+            switches,
+        }
+    }
+
+    /// Takes in that another controller is the master of a switch.
+    pub fn other_master(
+        &mut self,
+        ctx: &mut Context,
+        topology: &mut Topology,
+        datapath: DatapathId,
+    ) {
+        self.claim.has_lost = true;
+        ctx.promises_changed();
+        if topology.others.insert(datapath) {
+            let name = ctx.name_of_switch(datapath);
+            ctx.outbox.notify(Event::OtherMaster { datapath, name });
+        }
+    }
+
+    /// Asks the switches that have us as their master whether that is so yet: nobody tells
+    /// who is none any more.
+    pub fn ask_for_roles(ctx: &mut Context) {
+        let ready = ctx.sessions.ready();
+        let masters = ready.filter(|(_, slot)| {
+            let session = ctx.sessions.get(*slot);
+            session.is_some_and(|session| session.is_master)
+        });
+        let masters: Vec<Slot> = masters.map(|(_, slot)| slot).collect();
+        for slot in masters {
+            let transaction = wire::openflow::TransactionId(0);
+            QUESTION.emit_request(transaction, ctx.outbox.to(slot));
+        }
+    }
+
+    /// Returns what translators answer in the place of their switches.
+    pub fn translate_all(ctx: &mut Context) -> Vec<(Slot, Vec<u8>)> {
+        let mut answers = Vec::new();
+        for place in 0..ctx.sessions.narrow().len() {
+            let slot = ctx.sessions.narrow()[place];
+            let mut answer = Vec::new();
+            Self::translate_for(ctx, slot, &mut answer);
+            if !answer.is_empty() {
+                answers.push((slot, answer));
+            }
+        }
+        answers
+    }
+
+    /// Puts what a connection is told last into the words of its switch.
+    pub fn translate_last_words(ctx: &mut Context, slot: Slot) {
+        // Nobody is there any more whom an answer would concern.
+        Self::translate_for(ctx, slot, &mut Vec::new());
+    }
+
+    fn translate_for(ctx: &mut Context, slot: Slot, answer: &mut Vec<u8>) {
+        let Some(session) = ctx.sessions.get_mut(slot) else {
+            return;
+        };
+        let Some(translator) = &mut session.translator else {
+            return;
+        };
+        if translator.has_words() {
+            ctx.outbox.to(slot);
+        } else if !ctx.outbox.has_fresh(slot) {
+            return;
+        }
+        ctx.outbox.rewrite(slot, |fresh, out| {
+            translator.take_words(out);
+            let mut sides = Sides {
+                controller: answer,
+                switch: out,
+            };
+            translator.say(fresh, &mut sides);
+        });
+    }
 }

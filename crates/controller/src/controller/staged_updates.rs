@@ -15,27 +15,27 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use units::{Duration, Instant};
+use units::Instant;
 use wire::openflow::DatapathId;
 
-use crate::desired::{Content, Contest, EntryOwner, Form, Order, Outcome, RuleKey, Standing};
+use crate::desired::{Content, EntryOwner, Form, Order, Outcome, RuleKey, Standing};
 use crate::flows::Way;
 use crate::northbound::FlowId;
 use crate::session::Slot;
 use crate::transition::{Change, Stage, Stages};
 
-use super::Controller;
-use super::links::Operation;
+use super::tables::Operation;
+use super::{Context, Owners, Tables};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct UpdateId(u64);
+pub struct UpdateId(u64);
 
 /// What a subject still has to do in a move.
 #[derive(Debug, Default)]
-pub(super) struct Part {
-    pub(super) stages: Stages,
+pub struct Part {
+    pub stages: Stages,
     /// The way that a flow takes when it is built.
-    pub(super) to: Option<Way>,
+    pub to: Option<Way>,
     /// Entries that have to be confirmed before the next stage is sent.
     relies_on: Vec<RuleKey>,
     /// Whether entries that frames meet have been written over.
@@ -45,7 +45,7 @@ pub(super) struct Part {
 impl Part {
     /// Returns a move that has not begun, and that relies on some entries which
     /// stay.
-    pub(super) fn new(stages: Stages, to: Option<Way>, relies_on: Vec<RuleKey>) -> Self {
+    pub fn new(stages: Stages, to: Option<Way>, relies_on: Vec<RuleKey>) -> Self {
         Self {
             stages,
             to,
@@ -78,7 +78,7 @@ struct StagedUpdate {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct StagedUpdates {
+pub struct StagedUpdates {
     next: u64,
     all: BTreeMap<UpdateId, StagedUpdate>,
     of: BTreeMap<EntryOwner, UpdateId>,
@@ -87,17 +87,17 @@ pub(super) struct StagedUpdates {
 }
 
 impl StagedUpdates {
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.of.is_empty()
     }
 
     /// Returns when the next old way is empty.
-    pub(super) fn deadline(&self) -> Option<Instant> {
+    pub fn deadline(&self) -> Option<Instant> {
         self.lingering.first().map(|(until, _)| *until)
     }
 
     /// Returns the way that a flow is about to take.
-    pub(super) fn way_to(&self, flow: FlowId) -> Option<&Way> {
+    pub fn way_to(&self, flow: FlowId) -> Option<&Way> {
         let subject = EntryOwner::Flow(flow);
         let moving = self.all.get(self.of.get(&subject)?)?;
         moving.parts.get(&subject)?.to.as_ref()
@@ -105,7 +105,7 @@ impl StagedUpdates {
 
     /// Returns whether entries that a subject's frames meet have been written
     /// over.
-    pub(super) fn is_switched(&self, subject: EntryOwner) -> bool {
+    pub fn is_switched(&self, subject: EntryOwner) -> bool {
         let moving = self.of.get(&subject).and_then(|id| self.all.get(id));
         let part = moving.and_then(|moving| moving.parts.get(&subject));
         part.is_some_and(|part| part.is_switched)
@@ -118,7 +118,7 @@ impl StagedUpdates {
     }
 
     /// Takes a subject out of its move.
-    pub(super) fn take(&mut self, subject: EntryOwner) -> Option<Part> {
+    pub fn take(&mut self, subject: EntryOwner) -> Option<Part> {
         let id = self.of.remove(&subject)?;
         let moving = self.all.get_mut(&id)?;
         let part = moving.parts.remove(&subject);
@@ -154,7 +154,7 @@ impl StagedUpdates {
 
 /// Where a stage has gone.
 #[derive(Debug, Default)]
-pub(super) struct Reached {
+pub struct Reached {
     /// The connections by which it was sent.
     slots: BTreeSet<Slot>,
     /// The switches that are concerned.
@@ -166,27 +166,27 @@ pub(super) struct Reached {
 
 /// Where something was sent at once, and not asked about yet.
 #[derive(Debug, Default)]
-pub(super) struct Unasked {
+pub struct Unasked {
     slots: BTreeSet<Slot>,
     /// Those for whom nobody has to be asked.
     idle: Vec<EntryOwner>,
 }
 
 impl Unasked {
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.slots.is_empty() && self.idle.is_empty()
     }
 
     /// Forgets a connection that is gone.
-    pub(super) fn forget(&mut self, slot: Slot) {
+    pub fn forget(&mut self, slot: Slot) {
         self.slots.remove(&slot);
     }
 }
 
-impl Controller {
+impl Tables {
     /// Returns those entries of a subject that are to stay and that its switches
     /// have not confirmed.
-    pub(super) fn unconfirmed(&self, subject: EntryOwner, wanted: &Content) -> Vec<RuleKey> {
+    pub fn unconfirmed(&self, subject: EntryOwner, wanted: &Content) -> Vec<RuleKey> {
         let is_unconfirmed = |spot: &RuleKey| {
             let rule = self.desired.get(spot.0, spot.1);
             let own = rule.filter(|rule| rule.subject == subject);
@@ -195,15 +195,20 @@ impl Controller {
         wanted.keys().copied().filter(is_unconfirmed).collect()
     }
 
-    pub(super) fn begin_move(&mut self, parts: BTreeMap<EntryOwner, Part>) {
+    pub fn begin_move(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        parts: BTreeMap<EntryOwner, Part>,
+    ) {
         if !parts.is_empty() {
             let id = self.moves.insert(parts, Phase::Build);
-            self.advance_move(id);
+            self.advance_move(ctx, owners, id);
         }
     }
 
     /// Sends the next stages of a move whose last ones are confirmed.
-    fn advance_move(&mut self, id: UpdateId) {
+    fn advance_move(&mut self, ctx: &mut Context, owners: &mut Owners, id: UpdateId) {
         while let Some(moving) = self.moves.all.get(&id) {
             let phase = moving.phase;
             if moving.is_unconfirmed || !moving.away.is_empty() || phase == Phase::Linger {
@@ -212,9 +217,9 @@ impl Controller {
             if phase == Phase::Build && !self.hold_up_unconfirmed(id) {
                 return;
             }
-            let Some(reached) = self.send_next_stages(id, phase) else {
+            let Some(reached) = self.send_next_stages(ctx, owners, id, phase) else {
                 match phase {
-                    Phase::Build => self.built(id),
+                    Phase::Build => self.built(ctx, owners, id),
                     Phase::Clear => drop(self.moves.remove(id)),
                     Phase::Linger => return,
                 }
@@ -230,14 +235,21 @@ impl Controller {
             }
             if !reached.slots.is_empty() {
                 moving.is_unconfirmed = true;
-                self.await_all(Operation::StagedUpdate(id), reached.slots);
+                let done = self.await_all(ctx, Operation::StagedUpdate(id), reached.slots);
+                debug_assert!(done.is_none(), "switches are waited for");
                 return;
             }
         }
     }
 
     /// Sends the next stage of each part of a move. Returns nothing if none is left.
-    fn send_next_stages(&mut self, id: UpdateId, phase: Phase) -> Option<Reached> {
+    fn send_next_stages(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        id: UpdateId,
+        phase: Phase,
+    ) -> Option<Reached> {
         let mut all = Reached::default();
         let moving = self.moves.all.get_mut(&id)?;
         let mut due = Vec::new();
@@ -260,7 +272,7 @@ impl Controller {
                     .get(spot.0, spot.1)
                     .is_some_and(|rule| rule.subject == subject)
             });
-            self.send_stage(subject, stage, &mut reached);
+            self.send_stage(ctx, owners, subject, stage, &mut reached);
             all.slots.append(&mut reached.slots);
             all.switches.append(&mut reached.switches);
             all.away.append(&mut reached.away);
@@ -274,7 +286,14 @@ impl Controller {
     }
 
     /// Makes changes what the switches should have, and sends them.
-    pub(super) fn send_stage(&mut self, subject: EntryOwner, stage: Stage, reached: &mut Reached) {
+    pub fn send_stage(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        subject: EntryOwner,
+        stage: Stage,
+        reached: &mut Reached,
+    ) {
         for (spot, change) in stage {
             let (order, contest) = match change {
                 Change::Put(form) => self.desired.put(subject, spot, form),
@@ -283,37 +302,43 @@ impl Controller {
             let (datapath, _) = spot;
             reached.spots.push(spot);
             reached.switches.insert(datapath);
-            match (order, self.sessions.of_switch(datapath)) {
+            match (order, ctx.sessions.of_switch(datapath)) {
                 (Order::Nothing, _) => {}
                 (_, None) => {
                     reached.away.insert(datapath);
                 }
                 (Order::Add(rule), Some(slot)) => {
-                    rule.emit_add(self.outbox.to(slot));
+                    rule.emit_add(ctx.outbox.to(slot));
                     reached.slots.insert(slot);
                 }
                 (Order::Delete(form), Some(slot)) => {
-                    form.emit_delete(subject.transaction(), self.outbox.to(slot));
+                    form.emit_delete(subject.transaction(), ctx.outbox.to(slot));
                     reached.slots.insert(slot);
-                    self.note_room(datapath);
+                    self.note_room(ctx, datapath);
                 }
             }
             if let Some(contest) = contest {
-                self.lost_contest(contest);
+                owners.lost_contest(ctx, contest);
             }
         }
     }
 
     /// Goes on with a move when all its switches have confirmed what they were sent.
-    pub(super) fn move_confirmed(&mut self, id: UpdateId) {
+    pub fn move_confirmed(&mut self, ctx: &mut Context, owners: &mut Owners, id: UpdateId) {
         if let Some(moving) = self.moves.all.get_mut(&id) {
             moving.is_unconfirmed = false;
-            self.advance_move(id);
+            self.advance_move(ctx, owners, id);
         }
     }
 
     /// Takes in that a switch has done all messages up to one.
-    pub(super) fn messages_confirmed(&mut self, datapath: DatapathId, covers: u64) {
+    pub fn messages_confirmed(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        datapath: DatapathId,
+        covers: u64,
+    ) {
         let mut answered = Vec::new();
         // Who moves may wait for one entry of several.
         let is_all = !self.moves.is_empty();
@@ -329,32 +354,37 @@ impl Controller {
                 }
             });
         if is_news {
-            self.promises_changed();
+            ctx.promises_changed();
         }
         for subject in answered {
-            self.entries_answered(subject);
+            self.entries_answered(ctx, owners, subject);
         }
     }
 
     /// Tells a subject what became of its entries, unless its move does when it comes to
     /// an end.
-    pub(super) fn entries_answered(&mut self, subject: EntryOwner) {
+    pub fn entries_answered(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        subject: EntryOwner,
+    ) {
         if !self.moves.is_under_way(subject) {
-            self.settle(subject);
+            self.settle(ctx, owners, subject);
         }
-        self.resume_subject(subject);
+        self.resume_subject(ctx, owners, subject);
     }
 
     /// Notes that a switch has an entry, unless it has refused it. One that is
     /// gone, or has come back and was not compared yet, may have lost it.
-    pub(super) fn confirm_entry(&mut self, spot: RuleKey) {
+    pub fn confirm_entry(&mut self, spot: RuleKey) {
         if self.desired.confirm(spot) {
             self.refusals.made_good(spot);
         }
     }
 
     /// Tells that the new ways of a move stand, and lets the old ones run empty.
-    fn built(&mut self, id: UpdateId) {
+    fn built(&mut self, ctx: &mut Context, owners: &mut Owners, id: UpdateId) {
         let Some(mut moving) = self.moves.remove(id) else {
             return;
         };
@@ -362,123 +392,86 @@ impl Controller {
         for (subject, part) in &mut moving.parts {
             if let EntryOwner::Flow(flow) = *subject {
                 if let Some(way) = part.to.take() {
-                    self.change_way(flow, way);
-                    self.has_moved(flow);
+                    owners.change_way(ctx, flow, way);
+                    owners.has_moved(ctx, flow);
                 }
                 flows.push(flow);
             }
         }
-        let travel_time = self.travel_time(&flows);
-        self.moved(&flows);
+        let travel_time = owners.travel_time(&flows);
+        owners.moved(ctx, &flows);
         for subject in moving.parts.keys() {
-            self.settle(*subject);
+            self.settle(ctx, owners, *subject);
         }
         moving.parts.retain(|_, part| !part.stages.clear.is_empty());
         if moving.parts.is_empty() {
             return;
         }
         let id = self.moves.insert(moving.parts, Phase::Linger);
-        self.moves.lingering.insert((self.now + travel_time, id));
-    }
-
-    /// Returns the longest time for which a frame with a promise may be on its
-    /// way. Frames without one are not waited for.
-    fn travel_time(&self, flows: &[FlowId]) -> Duration {
-        let flows = flows.iter().filter_map(|flow| self.flows.get(*flow));
-        let longest = flows.filter_map(|flow| flow.admission.guarantee).max();
-        longest.unwrap_or_default().round_up()
+        self.moves.lingering.insert((ctx.now + travel_time, id));
     }
 
     /// Takes the old ways away that have become empty.
-    pub(super) fn clear_old_ways(&mut self) {
+    pub fn clear_old_ways(&mut self, ctx: &mut Context, owners: &mut Owners) {
         while let Some((until, id)) = self.moves.lingering.first().copied()
-            && until <= self.now
+            && until <= ctx.now
         {
             self.moves.lingering.pop_first();
             if let Some(moving) = self.moves.all.get_mut(&id) {
                 moving.phase = Phase::Clear;
-                self.advance_move(id);
+                self.advance_move(ctx, owners, id);
             }
         }
     }
 
     /// Sends all that is left of a subject's move at once: what follows relies on
     /// its entries being what they should be.
-    pub(super) fn hasten(&mut self, subject: EntryOwner) {
+    pub fn hasten(&mut self, ctx: &mut Context, owners: &mut Owners, subject: EntryOwner) {
         let Some(part) = self.moves.take(subject) else {
             return;
         };
         let mut reached = Reached::default();
         for stage in part.stages.build.into_iter().chain(part.stages.clear) {
-            self.send_stage(subject, stage, &mut reached);
+            self.send_stage(ctx, owners, subject, stage, &mut reached);
         }
         if let (EntryOwner::Flow(flow), Some(way)) = (subject, part.to) {
-            self.change_way(flow, way);
-            self.has_moved(flow);
-        }
-        self.ask_later(subject, &reached);
-    }
-
-    /// Replaces the entries of a subject at once, for where frames are lost
-    /// anyway or none flow.
-    pub(super) fn set_content_at_once(&mut self, subject: EntryOwner, wanted: &Content) {
-        if let EntryOwner::Flow(flow) = subject {
-            self.record(flow);
-        }
-        self.moves.take(subject);
-        if wanted.is_empty() {
-            return self.take_all(subject);
-        }
-        let present = self.desired.content(subject);
-        if !self.desired.has_room(present.len(), wanted.len()) {
-            self.rules_settled(subject, Outcome::TooMany);
-            return;
-        }
-        let source = match subject {
-            EntryOwner::Flow(flow) => self.flows.get(flow).map(|flow| flow.admission.source),
-            EntryOwner::Service
-            | EntryOwner::KnownHost(_)
-            | EntryOwner::Intent(_)
-            | EntryOwner::Application(_)
-            | EntryOwner::Gathering(_)
-            | EntryOwner::Modes
-            | EntryOwner::Levels(_)
-            | EntryOwner::Guard(_)
-            | EntryOwner::Route(_) => None,
-        };
-        let stages = Stages::plan(&present, wanted, source, &|port| self.far_end(port));
-        let mut reached = Reached::default();
-        for stage in stages.build.into_iter().chain(stages.clear) {
-            self.send_stage(subject, stage, &mut reached);
+            owners.change_way(ctx, flow, way);
+            owners.has_moved(ctx, flow);
         }
         self.ask_later(subject, &reached);
     }
 
     /// Takes all entries of a subject away at once.
-    fn take_all(&mut self, subject: EntryOwner) {
+    pub fn take_all(&mut self, ctx: &mut Context, owners: &mut Owners, subject: EntryOwner) {
         let spots: Vec<RuleKey> = self.desired.of_subject(subject).collect();
         let takes = spots.into_iter().map(|spot| (spot, Change::Take));
         let mut reached = Reached::default();
-        self.send_stage(subject, takes.collect(), &mut reached);
+        self.send_stage(ctx, owners, subject, takes.collect(), &mut reached);
         self.ask_later(subject, &reached);
     }
 
     /// Gives a flow that has no entries those of its base tree.
-    pub(super) fn send_first(&mut self, id: FlowId) {
-        if let Some(flow) = self.flows.get(id) {
+    pub fn send_first(&mut self, ctx: &mut Context, owners: &mut Owners, id: FlowId) {
+        if let Some(flow) = owners.flows.get(id) {
             let class = flow.admission.requirement.class;
             let entries = flow.rule.forms(&flow.admission.ways.base, class).collect();
-            self.give(EntryOwner::Flow(id), entries);
+            self.give(ctx, owners, EntryOwner::Flow(id), entries);
         }
     }
 
     /// Gives entries to a subject that has none.
-    pub(super) fn give(&mut self, subject: EntryOwner, entries: Vec<(RuleKey, Form)>) {
+    pub fn give(
+        &mut self,
+        ctx: &mut Context,
+        owners: &mut Owners,
+        subject: EntryOwner,
+        entries: Vec<(RuleKey, Form)>,
+    ) {
         if !self.desired.has_room(0, entries.len()) {
-            self.rules_settled(subject, Outcome::TooMany);
+            owners.rules_settled(ctx, subject, Outcome::TooMany);
             return;
         }
-        let (outbox, sessions, unasked) = (&mut self.outbox, &self.sessions, &mut self.unasked);
+        let (outbox, sessions, unasked) = (&mut ctx.outbox, &ctx.sessions, &mut self.unasked);
         let (mut is_asked, mut contests) = (false, Vec::new());
         self.desired
             .put_all(subject, entries, |spot, order, contest| {
@@ -493,43 +486,39 @@ impl Controller {
             self.unasked.idle.push(subject);
         }
         for contest in contests {
-            self.lost_contest(contest);
+            owners.lost_contest(ctx, contest);
         }
     }
 
     /// Has the switches that changes have reached be asked to confirm them, with all
     /// else that is sent until the driver takes what is to be sent.
-    pub(super) fn ask_later(&mut self, subject: EntryOwner, reached: &Reached) {
+    pub fn ask_later(&mut self, subject: EntryOwner, reached: &Reached) {
         if reached.slots.is_empty() {
             self.unasked.idle.push(subject);
         }
         self.unasked.slots.extend(&reached.slots);
     }
 
-    /// Asks each switch once to confirm all that it was sent: of a request that is
-    /// decided in slices, when all of it is.
-    pub(super) fn ask_now(&mut self) {
-        if self.desk.is_deciding() {
-            return;
-        }
+    /// Asks each switch once to confirm all that it was sent.
+    pub fn ask_now(&mut self, ctx: &mut Context, owners: &mut Owners) {
         while !self.unasked.is_empty() {
             let Unasked { slots, idle } = std::mem::take(&mut self.unasked);
             for slot in slots {
-                self.ask_to_confirm(slot);
+                self.ask_to_confirm(ctx, slot);
             }
             for subject in idle {
-                self.settle(subject);
-                self.resume_subject(subject);
+                self.settle(ctx, owners, subject);
+                self.resume_subject(ctx, owners, subject);
             }
         }
     }
 
     /// Asks a switch to confirm all that it was sent.
-    pub(super) fn ask_to_confirm(&mut self, slot: Slot) {
-        let session = self.sessions.get(slot);
+    pub fn ask_to_confirm(&mut self, ctx: &mut Context, slot: Slot) {
+        let session = ctx.sessions.get(slot);
         if let Some(datapath) = session.and_then(|session| session.datapath()) {
             let covers = self.desired.messages(datapath);
-            self.confirmations.ask(slot, covers, self.outbox.to(slot));
+            self.confirmations.ask(slot, covers, ctx.outbox.to(slot));
         }
     }
 
@@ -564,7 +553,7 @@ impl Controller {
     }
 
     /// Notes that a connection is gone: moves wait for the switch.
-    pub(super) fn stall_moves(&mut self, datapath: DatapathId) {
+    pub fn stall_moves(&mut self, datapath: DatapathId) {
         for moving in self.moves.all.values_mut() {
             let is_asked = moving.is_unconfirmed && moving.asked.contains(&datapath);
             if is_asked && moving.phase == Phase::Build {
@@ -575,7 +564,7 @@ impl Controller {
 
     /// Goes on with the moves that waited for a switch, which has what it should
     /// have now.
-    pub(super) fn resume_moves(&mut self, datapath: DatapathId) {
+    pub fn resume_moves(&mut self, ctx: &mut Context, owners: &mut Owners, datapath: DatapathId) {
         let waiting = self.moves.all.iter_mut();
         let mut resumed = Vec::new();
         for (id, moving) in waiting {
@@ -583,27 +572,16 @@ impl Controller {
                 resumed.push(*id);
             }
         }
-        resumed.into_iter().for_each(|id| self.advance_move(id));
+        resumed
+            .into_iter()
+            .for_each(|id| self.advance_move(ctx, owners, id));
     }
 
     /// Goes on with the move of a subject whose refused entries a switch has
     /// taken.
-    pub(super) fn resume_subject(&mut self, subject: EntryOwner) {
+    pub fn resume_subject(&mut self, ctx: &mut Context, owners: &mut Owners, subject: EntryOwner) {
         if let Some(id) = self.moves.of.get(&subject).copied() {
-            self.advance_move(id);
+            self.advance_move(ctx, owners, id);
         }
-    }
-
-    fn lost_contest(&mut self, contest: Contest) {
-        let Contest {
-            datapath,
-            loser,
-            holder,
-        } = contest;
-        let outcome = Outcome::Contested {
-            datapath,
-            with: holder,
-        };
-        self.rules_settled(loser, outcome);
     }
 }

@@ -1,154 +1,68 @@
 //! What happens because time passes.
 
-use units::Instant;
-
-use crate::config::{PROBE_PHASES, Timers};
+use crate::config::PROBE_PHASES;
 use crate::confirmation::MAX_UNANSWERED;
-use crate::northbound::Detection;
-use crate::place::PortId;
-use crate::session::{CloseReason, Session, Slot};
-use crate::view::{Carrier, LinkId};
+use crate::session::{CloseReason, Session};
 
-use super::Controller;
 use super::reconciliation::ROUND_PHASES;
-
-#[derive(Debug)]
-pub(super) struct Schedule {
-    probes: Instant,
-    phase: u64,
-    echoes: Instant,
-    rounds: Instant,
-    round: u64,
-    /// When flows may return to links that are back.
-    pub(super) returns: Option<Instant>,
-    /// When floods are to follow the links.
-    pub(super) floods: Option<Instant>,
-    pub(super) floods_followed: Option<Instant>,
-}
-
-impl Schedule {
-    pub(super) fn new(now: Instant, timers: &Timers) -> Self {
-        Self {
-            probes: now + timers.probe_interval,
-            phase: 0,
-            echoes: now + timers.echo_interval,
-            rounds: now + timers.audit_interval,
-            round: 0,
-            returns: None,
-            floods: None,
-            floods_followed: None,
-        }
-    }
-
-    /// Returns whose turn it is to send probes.
-    pub(super) const fn phase(&self) -> u64 {
-        self.phase
-    }
-
-    pub(super) fn deadline(&self) -> Instant {
-        let next = self.probes.min(self.echoes).min(self.rounds);
-        let others = [self.returns, self.floods].into_iter().flatten();
-        others.fold(next, Instant::min)
-    }
-}
+use super::{Controller, HostDesk, Network, Recovery, Southbound};
 
 impl Controller {
     pub(super) fn keep_time(&mut self) {
-        self.settle_some();
-        self.clear_old_ways();
-        self.retry_refused();
-        self.keep_intents();
-        self.look_at_losses();
-        self.keep_modes();
-        if self.now >= self.schedule.rounds {
-            let part = self.timers.audit_interval.as_ns() / ROUND_PHASES;
-            self.schedule.rounds = self.now + units::Duration::from_ns(part.max(1));
-            self.schedule.round = (self.schedule.round + 1) % ROUND_PHASES;
-            self.begin_rounds(self.schedule.round);
+        let Self { ctx, network, .. } = self;
+        let Network { owners, tables, .. } = network;
+        tables.settle_some(ctx, owners);
+        tables.clear_old_ways(ctx, owners);
+        tables.retry_refused(ctx);
+        self.programs.keep_intents(ctx, network);
+        network.tables.look_at_losses(ctx, &network.owners);
+        self.modes.keep_modes(ctx, network);
+        if ctx.now >= ctx.schedule.rounds {
+            let part = ctx.timers.audit_interval.as_ns() / ROUND_PHASES;
+            ctx.schedule.rounds = ctx.now + units::Duration::from_ns(part.max(1));
+            ctx.schedule.round = (ctx.schedule.round + 1) % ROUND_PHASES;
+            let round = ctx.schedule.round;
+            network.tables.begin_rounds(ctx, &network.owners, round);
         }
-        if self.now >= self.schedule.probes {
-            let part = self.timers.probe_interval.as_ns() / PROBE_PHASES;
-            self.schedule.probes = self.now + units::Duration::from_ns(part.max(1));
-            self.schedule.phase = (self.schedule.phase + 1) % PROBE_PHASES;
-            self.probe_part();
-            self.ask_suspects();
-            self.lose_silent_links();
-            self.check_expected();
-            self.adopt_entries();
+        if ctx.now >= ctx.schedule.probes {
+            let part = ctx.timers.probe_interval.as_ns() / PROBE_PHASES;
+            ctx.schedule.probes = ctx.now + units::Duration::from_ns(part.max(1));
+            ctx.schedule.phase = (ctx.schedule.phase + 1) % PROBE_PHASES;
+            network.topology.probe_part(ctx);
+            self.recovery.ask_suspects(ctx, network);
+            self.recovery.lose_silent_links(ctx, network);
+            self.recovery.check_expected(ctx, network);
+            network.adopt_entries(ctx);
         }
-        if self.now >= self.schedule.echoes {
-            self.schedule.echoes = self.now + self.timers.echo_interval;
+        let is_echo_due = ctx.now >= ctx.schedule.echoes;
+        if is_echo_due {
+            ctx.schedule.echoes = ctx.now + ctx.timers.echo_interval;
             self.check_sessions();
-            self.ask_for_roles();
-            self.forget_unplugged();
-            self.forget_strangers();
-            self.give_up_questions();
         }
-        if self
-            .schedule
-            .returns
-            .is_some_and(|returns| self.now >= returns)
-        {
-            self.schedule.returns = None;
-            self.reconsider_displaced();
+        let Self { ctx, network, .. } = self;
+        if is_echo_due {
+            Southbound::ask_for_roles(ctx);
+            HostDesk::forget_unplugged(ctx, network);
+            HostDesk::forget_strangers(ctx, network);
+            network.tables.give_up_questions(ctx, &mut network.owners);
         }
-        if self
-            .schedule
-            .floods
-            .is_some_and(|floods| self.now >= floods)
-        {
-            self.follow_links_now();
+        if ctx.schedule.returns.is_some_and(|at| ctx.now >= at) {
+            ctx.schedule.returns = None;
+            Recovery::reconsider_displaced(ctx, network);
         }
-    }
-
-    /// Sends probes from the ports of the switches whose turn it is.
-    fn probe_part(&mut self) {
-        let turn = self.schedule.phase;
-        let is_due = |slot: &Slot| slot.index() as u64 % PROBE_PHASES == turn;
-        let due: Vec<_> = self
-            .sessions
-            .ready()
-            .filter(|(_, slot)| is_due(slot))
-            .collect();
-        for (datapath, _) in due {
-            let Some(switch) = self.view.switch(datapath) else {
-                continue;
-            };
-            let ports = self.view.switches()[switch.index()].ports.iter();
-            let up = ports.filter(|port| port.carrier == Carrier::Up);
-            let up: Vec<PortId> = up.map(|port| PortId::new(datapath, port.number)).collect();
-            for port in up {
-                self.probe(port);
-            }
-        }
-    }
-
-    fn lose_silent_links(&mut self) {
-        let timeout = self.timers.link_timeout.as_ns();
-        let Some(limit) = self.now.as_ns().checked_sub(timeout) else {
-            return;
-        };
-        let limit = Instant::from_ns(limit);
-        if self.view.trust(limit) {
-            self.follow_links();
-        }
-        let silent: Vec<LinkId> = self.view.silent_since(limit).collect();
-        for link in silent {
-            if self.is_unheard(self.view.links()[link.index()].ends) {
-                continue;
-            }
-            self.view.lose(self.now, link);
-            self.link_lost(link, Detection::Silence);
+        if ctx.schedule.floods.is_some_and(|at| ctx.now >= at) {
+            network.owners.follow_links_now(ctx, &network.topology);
         }
     }
 
     /// Asks silent peers for a sign of life and closes those that gave none.
     fn check_sessions(&mut self) {
-        let (now, timers) = (self.now, self.timers);
+        let Self { ctx, network, .. } = self;
+        let (now, timers) = (ctx.now, ctx.timers);
         let mut late = Vec::new();
-        for (slot, session) in self.sessions.iter() {
+        for (slot, session) in ctx.sessions.iter() {
             let is_ready = session.is_settled();
-            let is_stalled = self.confirmations.unanswered(slot) > MAX_UNANSWERED;
+            let is_stalled = network.tables.confirmations.unanswered(slot) > MAX_UNANSWERED;
             if is_stalled || now.saturating_since(session.heard_at) >= timers.echo_timeout {
                 late.push((slot, CloseReason::Silence));
             } else if !is_ready
@@ -156,7 +70,7 @@ impl Controller {
             {
                 late.push((slot, CloseReason::Handshake));
             } else if now.saturating_since(session.heard_at) >= timers.echo_interval {
-                Session::ask_for_echo(self.outbox.to(slot));
+                Session::ask_for_echo(ctx.outbox.to(slot));
             }
         }
         for (slot, reason) in late {

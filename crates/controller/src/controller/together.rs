@@ -7,27 +7,38 @@ use crate::northbound::{Decision, FlowId, MAX_WAITING, Reply, RequestId, Require
 use crate::refusal::Refusal;
 use crate::store::{Key, StoreWrite};
 
-use super::Controller;
 use super::requests::Bond;
+use super::{Context, ModeDesk, Network, Owners, Promises};
 
-impl Controller {
+impl Promises {
     /// Admits all of these flows, or none of them.
-    pub(super) fn admit_together(&mut self, id: RequestId, requirements: Vec<Requirement>) {
+    pub fn admit_together(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        modes: &ModeDesk,
+        id: RequestId,
+        requirements: Vec<Requirement>,
+    ) {
         if !self.has_room_for(requirements.len()) {
-            self.outbox.reply(id, Reply::Busy);
+            ctx.outbox.reply(id, Reply::Busy);
             return;
         }
         let names: Vec<String> = requirements.iter().map(|one| one.name.clone()).collect();
         let chosen = self.reservations.chosen();
-        let reserved = self.reserve_each(requirements);
+        let reserved = self.reserve_each(ctx, network, modes, requirements);
         let failed = reserved.iter().position(Result::is_err);
         let Some(failed) = failed else {
             let flows: Vec<FlowId> = reserved.into_iter().flatten().collect();
-            self.follow_budgets();
-            self.keep_together(id, &flows);
+            self.follow_budgets(ctx, &mut network.owners);
+            self.keep_together(ctx, &network.owners, id, &flows);
             return;
         };
-        self.take_back(reserved.iter().flatten().copied(), &chosen);
+        self.take_back(
+            &mut network.owners,
+            reserved.iter().flatten().copied(),
+            &chosen,
+        );
         let with = names[failed].clone();
         let decisions = names.into_iter().zip(reserved).map(|(name, reserved)| {
             let reason = match reserved {
@@ -37,23 +48,30 @@ impl Controller {
             Decision::Refused { name, reason }
         });
         let reply = Reply::Decisions(decisions.collect());
-        self.outbox.reply(id, reply);
+        ctx.outbox.reply(id, reply);
     }
 
     /// Answers what would be decided about these flows, one after the other, and
     /// leaves everything as it is.
-    pub(super) fn what_if(&mut self, id: RequestId, requirements: Vec<Requirement>) {
+    pub fn what_if(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        modes: &ModeDesk,
+        id: RequestId,
+        requirements: Vec<Requirement>,
+    ) {
         if !self.has_room_for(requirements.len()) {
-            self.outbox.reply(id, Reply::Busy);
+            ctx.outbox.reply(id, Reply::Busy);
             return;
         }
         let names: Vec<String> = requirements.iter().map(|one| one.name.clone()).collect();
         let chosen = self.reservations.chosen();
-        let reserved = self.reserve_each(requirements);
+        let reserved = self.reserve_each(ctx, network, modes, requirements);
         let decide = |(name, reserved): (String, &Result<FlowId, Refusal>)| match reserved {
             Ok(flow) => {
-                let flow = self.flows.get(*flow)?;
-                Some(Decision::Accepted(self.accepted(flow)))
+                let flow = network.owners.flows.get(*flow)?;
+                Some(Decision::Accepted(Self::accepted(ctx, flow)))
             }
             Err(reason) => Some(Decision::Refused {
                 name,
@@ -62,25 +80,40 @@ impl Controller {
         };
         let decisions = names.into_iter().zip(&reserved).filter_map(decide);
         let reply = Reply::Decisions(decisions.collect());
-        self.take_back(reserved.iter().flatten().copied(), &chosen);
-        self.outbox.reply(id, reply);
+        self.take_back(
+            &mut network.owners,
+            reserved.iter().flatten().copied(),
+            &chosen,
+        );
+        ctx.outbox.reply(id, reply);
     }
 
     /// Reserves what these flows require, one after the other, as far as that can
     /// be. The store knows nothing of it yet.
-    fn reserve_each(&mut self, requirements: Vec<Requirement>) -> Vec<Result<FlowId, Refusal>> {
+    fn reserve_each(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        modes: &ModeDesk,
+        requirements: Vec<Requirement>,
+    ) -> Vec<Result<FlowId, Refusal>> {
         let mut reserved = Vec::with_capacity(requirements.len());
         for requirement in requirements {
-            reserved.push(self.reserve_flow(requirement));
+            reserved.push(self.reserve_flow(ctx, network, modes, requirement));
         }
         reserved
     }
 
     /// Gives back what was reserved for flows that the store does not know, and the
     /// budgets that were chosen for them.
-    fn take_back(&mut self, flows: impl Iterator<Item = FlowId>, chosen: &Chosen) {
+    fn take_back(
+        &mut self,
+        owners: &mut Owners,
+        flows: impl Iterator<Item = FlowId>,
+        chosen: &Chosen,
+    ) {
         for flow in flows {
-            if let Some(flow) = self.flows.remove(flow) {
+            if let Some(flow) = owners.flows.remove(flow) {
                 self.give_back(&flow);
             }
         }
@@ -89,23 +122,29 @@ impl Controller {
 
     /// Asks the store to keep flows of which none is to be in force without the
     /// others.
-    fn keep_together(&mut self, id: RequestId, flows: &[FlowId]) {
+    fn keep_together(
+        &mut self,
+        ctx: &mut Context,
+        owners: &Owners,
+        id: RequestId,
+        flows: &[FlowId],
+    ) {
         if flows.is_empty() {
-            self.outbox.reply(id, Reply::Decisions(Vec::new()));
+            ctx.outbox.reply(id, Reply::Decisions(Vec::new()));
             return;
         }
         self.desk.wait_for(id, Bond::Together, flows);
         for flow in flows {
-            self.propose(*flow);
+            owners.propose(ctx, *flow);
         }
     }
 
     /// Ends the flows that the store has kept of a request of which it could not
     /// keep all.
-    pub(super) fn undo(&mut self, decisions: &[Decision]) {
+    pub fn undo(ctx: &mut Context, decisions: &[Decision]) {
         for decision in decisions {
             if let Decision::Accepted(accepted) = decision {
-                self.outbox.store(StoreWrite {
+                ctx.outbox.store(StoreWrite {
                     key: Key::Admission(accepted.id.0),
                     value: None,
                 });
@@ -113,7 +152,7 @@ impl Controller {
         }
     }
 
-    pub(super) fn has_room_for(&self, requirements: usize) -> bool {
+    pub fn has_room_for(&self, requirements: usize) -> bool {
         self.desk.proposed() + requirements <= MAX_WAITING
     }
 }

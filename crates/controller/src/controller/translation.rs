@@ -6,9 +6,8 @@
 use wire::openflow::Header;
 
 use crate::session::Slot;
-use crate::version10::Sides;
 
-use super::Controller;
+use super::{Controller, Southbound};
 
 /// How often answers of translators are taken within one input: each may make the
 /// controller say more. What would be answered after that is not.
@@ -18,9 +17,9 @@ impl Controller {
     /// Takes one message of a switch of version 1.0. Returns whether the
     /// connection is still there.
     pub(super) fn take_narrow_message(&mut self, slot: Slot, bytes: &[u8]) -> bool {
-        let mut heard = std::mem::take(&mut self.heard);
+        let mut heard = std::mem::take(&mut self.southbound.heard);
         heard.clear();
-        let understood = self.sessions.get_mut(slot).and_then(|session| {
+        let understood = self.ctx.sessions.get_mut(slot).and_then(|session| {
             let translator = session.translator.as_mut()?;
             Some(translator.hear(bytes, &mut heard))
         });
@@ -29,7 +28,7 @@ impl Controller {
             Some(Ok(())) => self.take_heard(slot, &heard),
             Some(Err(error)) => self.take_unreadable(slot, bytes, error.kind()),
         };
-        self.heard = heard;
+        self.southbound.heard = heard;
         is_open
     }
 
@@ -50,11 +49,11 @@ impl Controller {
 
     /// Puts all that is to be sent to switches of version 1.0 into their words.
     pub(super) fn translate(&mut self) {
-        if self.sessions.narrow().is_empty() {
+        if self.ctx.sessions.narrow().is_empty() {
             return;
         }
         for _ in 0..MOST_ROUNDS {
-            let answers = self.translate_all();
+            let answers = Southbound::translate_all(&mut self.ctx);
             if answers.is_empty() {
                 return;
             }
@@ -62,48 +61,6 @@ impl Controller {
                 self.take_heard(slot, &answer);
             }
         }
-        self.translate_all();
-    }
-
-    /// Returns what translators answer in the place of their switches.
-    fn translate_all(&mut self) -> Vec<(Slot, Vec<u8>)> {
-        let mut answers = Vec::new();
-        for place in 0..self.sessions.narrow().len() {
-            let slot = self.sessions.narrow()[place];
-            let mut answer = Vec::new();
-            self.translate_for(slot, &mut answer);
-            if !answer.is_empty() {
-                answers.push((slot, answer));
-            }
-        }
-        answers
-    }
-
-    /// Puts what a connection is told last into the words of its switch.
-    pub(super) fn translate_last_words(&mut self, slot: Slot) {
-        // Nobody is there any more whom an answer would concern.
-        self.translate_for(slot, &mut Vec::new());
-    }
-
-    fn translate_for(&mut self, slot: Slot, answer: &mut Vec<u8>) {
-        let Some(session) = self.sessions.get_mut(slot) else {
-            return;
-        };
-        let Some(translator) = &mut session.translator else {
-            return;
-        };
-        if translator.has_words() {
-            self.outbox.to(slot);
-        } else if !self.outbox.has_fresh(slot) {
-            return;
-        }
-        self.outbox.rewrite(slot, |fresh, out| {
-            translator.take_words(out);
-            let mut sides = Sides {
-                controller: answer,
-                switch: out,
-            };
-            translator.say(fresh, &mut sides);
-        });
+        Southbound::translate_all(&mut self.ctx);
     }
 }

@@ -6,213 +6,175 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use units::{Duration, Instant};
 use wire::ethernet::MacAddress;
 use wire::openflow::DatapathId;
 
 use crate::desired::{Content, EntryOwner, PlacedRule};
-use crate::flows::BEST_EFFORT;
 use crate::intents::compile::{Plan, compile, compile_on, match_action};
 use crate::intents::{Course, Item, Standing, gathering};
 use crate::northbound::{Asker, IntentId, IntentKind, IntentState};
 use crate::path::Atlas;
-use crate::place::{LinkEnds, PortId};
 use crate::transition::{Change, Stages};
-use crate::view::{Carrier, Link};
 
-use super::Controller;
-use super::memory::Memory;
+use super::context::Memory;
 use super::staged_updates::{Part, Reached};
+use super::{Context, Network, Programs};
 
 /// The most that is kept anew between two inputs.
 const SLICE_ITEMS: usize = 256;
 /// About how many switches the searches of a slice visit.
 const SLICE_VISITS: usize = 5_000;
-/// How long what waits is not tried again after something has changed: a network
-/// that comes up changes thousands of times a second.
-const RETRY_WAIT: Duration = Duration::from_ms(20);
 
 /// What a slice works with.
-pub(super) struct Slice {
-    pub(super) atlas: Atlas,
+pub struct Slice {
+    pub atlas: Atlas,
     /// What is moved in stages.
-    pub(super) moves: BTreeMap<EntryOwner, Part>,
+    pub moves: BTreeMap<EntryOwner, Part>,
 }
 
-impl Controller {
-    /// Returns when intents need time.
-    pub(super) fn intents_deadline(&self) -> Option<Instant> {
-        if self.memory == Memory::Incomplete {
-            return None;
-        }
-        let now = self.intents.is_stale().then_some(self.now);
-        let timers = [now, self.intents.retry_at, self.intents.return_at];
-        timers.into_iter().flatten().min()
-    }
-
+impl Programs {
     /// Keeps a slice of what is stale.
-    pub(super) fn keep_intents(&mut self) {
-        if self.memory == Memory::Incomplete {
+    pub fn keep_intents(&mut self, ctx: &mut Context, network: &mut Network) {
+        if ctx.memory == Memory::Incomplete {
             return;
         }
-        if self.intents.retry_at.is_some_and(|at| self.now >= at) {
-            self.intents.retry_at = None;
-            self.intents.mark_waiting();
+        let intents = &mut network.owners.intents;
+        if intents.retry_at.is_some_and(|at| ctx.now >= at) {
+            intents.retry_at = None;
+            intents.mark_waiting();
         }
-        if self.intents.return_at.is_some_and(|at| self.now >= at) {
-            self.intents.return_at = None;
-            self.intents.mark_displaced();
+        if intents.return_at.is_some_and(|at| ctx.now >= at) {
+            intents.return_at = None;
+            intents.mark_displaced();
         }
-        if !self.intents.is_stale() {
+        if !intents.is_stale() {
             return;
         }
         let mut slice = Slice {
-            atlas: self.take_atlas(),
+            atlas: network.topology.take_atlas(ctx),
             moves: BTreeMap::new(),
         };
         let start = slice.atlas.visits();
         for _ in 0..SLICE_ITEMS {
-            let Some(item) = self.intents.take_stale() else {
+            let Some(item) = network.owners.intents.take_stale() else {
                 break;
             };
             match item {
-                Item::Intent(id) => self.keep_intent(id, &mut slice),
-                Item::Gathering(host) => self.keep_gathering(host, &mut slice),
-                Item::Route(host) => self.keep_route(host, &mut slice),
-                Item::Flood => self.keep_flood(&mut slice),
+                Item::Intent(id) => Self::keep_intent(ctx, network, id, &mut slice),
+                Item::Gathering(host) => Self::keep_gathering(ctx, network, host, &mut slice),
+                Item::Route(host) => Self::keep_route(ctx, network, host, &mut slice),
+                Item::Flood => self.keep_flood(ctx, network, &mut slice),
             }
             if slice.atlas.visits() - start >= SLICE_VISITS {
                 break;
             }
         }
-        self.atlas = Some((self.metric, slice.atlas));
-        self.begin_move(slice.moves);
+        network.topology.atlas = Some((ctx.metric, slice.atlas));
+        network
+            .tables
+            .begin_move(ctx, &mut network.owners, slice.moves);
     }
 
     /// Gives a subject its rules: in stages if frames are on a way of it that is
     /// whole, at once if there is nothing to lose.
-    fn place(&mut self, subject: EntryOwner, item: Item, rules: &[PlacedRule], slice: &mut Slice) {
+    fn place(
+        ctx: &mut Context,
+        network: &mut Network,
+        item: Item,
+        rules: &[PlacedRule],
+        moves: &mut BTreeMap<EntryOwner, Part>,
+    ) {
+        let subject = EntryOwner::from(item);
         let forms = rules.iter().map(|rule| (rule.datapath, rule.form()));
         let wanted: Content = forms
             .map(|(datapath, form)| ((datapath, form.place()), form))
             .collect();
-        if !self.is_travelled(item) {
-            self.set_content_at_once(subject, &wanted);
+        if !network.owners.is_travelled(&network.topology, item) {
+            network.set_content_at_once(ctx, subject, &wanted);
             return;
         }
-        self.moves.take(subject);
-        let present = self.desired.content(subject);
-        let stages = Stages::plan(&present, &wanted, None, &|port| self.far_end(port));
-        let relies_on = self.unconfirmed(subject, &wanted);
+        network.tables.moves.take(subject);
+        let present = network.tables.desired.content(subject);
+        let stages = Stages::plan(&present, &wanted, None, &|port| {
+            network.topology.far_end(port)
+        });
+        let relies_on = network.tables.unconfirmed(subject, &wanted);
         let part = Part::new(stages, None, relies_on);
-        slice.moves.insert(subject, part);
+        moves.insert(subject, part);
     }
 
-    /// Returns whether something has a way, and the way is whole.
-    pub(super) fn is_travelled(&self, item: Item) -> bool {
-        let course = self.intents.course(item);
-        course.is_some_and(|course| course.links().all(|link| self.view.is_up(link)))
-    }
-
-    /// Returns the network as searches see it, laid out anew if it has grown.
-    fn take_atlas(&mut self) -> Atlas {
-        match self.atlas.take() {
-            Some((metric, atlas)) if metric == self.metric && atlas.is_of(&self.view) => atlas,
-            Some(_) | None => Atlas::new(&self.view, &self.cost(BEST_EFFORT)),
-        }
-    }
-
-    fn keep_intent(&mut self, id: IntentId, slice: &mut Slice) {
-        let Some(held) = self.intents.get(id) else {
+    fn keep_intent(ctx: &mut Context, network: &mut Network, id: IntentId, slice: &mut Slice) {
+        let Some(held) = network.owners.intents.get(id) else {
             return;
         };
         if held.standing == Standing::Proposed {
             return;
         }
         let kind = held.intent.kind.clone();
-        let plan = match compile(&kind, &self.view, &mut slice.atlas) {
+        let plan = match compile(&kind, &network.topology.view, &mut slice.atlas) {
             Ok(plan) => plan,
-            Err(obstacle) => return self.suspend_intent(id, obstacle.to_string()),
+            Err(obstacle) => return Self::suspend_intent(ctx, network, id, obstacle.to_string()),
         };
-        if let Some((datapath, holder)) = self.conflict(id, &plan.rules) {
-            let holder = self.name_of_subject(holder);
+        if let Some((datapath, holder)) = Self::conflict(network, id, &plan.rules) {
+            let holder = network.owners.name_of_subject(holder);
             let reason = format!("{holder} has rules for the same frames at {:x}", datapath.0);
-            return self.suspend_intent(id, reason);
+            return Self::suspend_intent(ctx, network, id, reason);
         }
         let item = Item::Intent(id);
         let Plan { trees, cost, rules } = plan;
         let mut course = Course { trees, cost };
         let mut rules = rules;
-        if let Some(home) = self.home(item, &course)
-            && let Some(plan) = compile_on(&kind, home, &self.view)
+        if let Some(home) = network.owners.home(ctx, &network.topology, item, &course)
+            && let Some(plan) = compile_on(&kind, home, &network.topology.view)
         {
             (course, rules) = (home.clone(), plan.rules);
         }
-        self.displace_weaker(id, &rules);
-        if self.is_kept(item, &course) {
+        Self::displace_weaker(ctx, network, id, &rules);
+        if network
+            .owners
+            .is_kept(ctx, &network.topology, item, &course)
+        {
             return;
         }
-        self.set_intent_state(id, IntentState::Installing);
-        self.place(EntryOwner::Intent(id), item, &rules, slice);
-        self.intents.set_course(item, Some(course));
+        network
+            .owners
+            .set_intent_state(ctx, id, IntentState::Installing);
+        Self::place(ctx, network, item, &rules, &mut slice.moves);
+        network.owners.intents.set_course(item, Some(course));
     }
 
-    /// Returns the ways that something had to leave, if it can go back: they lead where
-    /// the best ones do and are no dearer, and their links have been there for a while.
-    fn home(&self, item: Item, best: &Course) -> Option<&Course> {
-        let home = self.intents.home(item)?;
-        let has_stayed = |ends: LinkEnds| {
-            let link = self.view.link(ends).map(|id| self.view.links()[id.index()]);
-            let wait = self.timers.return_wait;
-            let is_there = |link: Link| {
-                link.carrier == Carrier::Up && self.now.saturating_since(link.since) >= wait
-            };
-            link.is_some_and(is_there)
-        };
-        let is_as_good = home.cost <= best.cost && home.joins_the_same(best);
-        (is_as_good && home.links().all(has_stayed)).then_some(home)
-    }
-
-    /// Returns whether something has a way that is whole and no dearer than the best one:
-    /// then it stays where it is, unless it comes from elsewhere and can go back.
-    fn is_kept(&mut self, item: Item, best: &Course) -> bool {
-        let Some(present) = self.intents.course(item) else {
-            return false;
-        };
-        let is_whole = present.links().all(|link| self.view.is_up(link));
-        let has_home = self.home(item, best).is_some();
-        let is_kept = is_whole
-            && !(has_home && present != best)
-            && !present.trees.is_empty()
-            && present.joins_the_same(best)
-            && present.cost <= best.cost;
-        if is_kept && has_home {
-            self.intents.settle_in(item);
-        }
-        is_kept
-    }
-
-    fn suspend_intent(&mut self, id: IntentId, reason: String) {
-        self.intents.set_course(Item::Intent(id), None);
-        self.set_intent_state(id, IntentState::Waiting { reason });
+    fn suspend_intent(ctx: &mut Context, network: &mut Network, id: IntentId, reason: String) {
+        network.owners.intents.set_course(Item::Intent(id), None);
+        network
+            .owners
+            .set_intent_state(ctx, id, IntentState::Waiting { reason });
         let nothing = Content::new();
-        self.set_content_at_once(EntryOwner::Intent(id), &nothing);
+        network.set_content_at_once(ctx, EntryOwner::Intent(id), &nothing);
     }
 
     /// Leads what a host sends to all to those that intents connect it with.
-    fn keep_gathering(&mut self, mac: MacAddress, slice: &mut Slice) {
+    fn keep_gathering(
+        ctx: &mut Context,
+        network: &mut Network,
+        mac: MacAddress,
+        slice: &mut Slice,
+    ) {
         let (item, subject) = (Item::Gathering(mac), EntryOwner::Gathering(mac));
         let nothing = Content::new();
-        let Some((source, peers)) = self.peers(mac).filter(|_| !self.is_flooded()) else {
-            self.intents.forget_item(item);
-            self.set_content_at_once(subject, &nothing);
+        let Some((source, peers)) = network
+            .owners
+            .peers(&network.topology, mac)
+            .filter(|_| !network.owners.is_flooded())
+        else {
+            network.owners.intents.forget_item(item);
+            network.set_content_at_once(ctx, subject, &nothing);
             return;
         };
         let Some((tree, cost, is_whole)) =
-            gathering::gather(&self.view, &mut slice.atlas, source, &peers)
+            gathering::gather(&network.topology.view, &mut slice.atlas, source, &peers)
         else {
-            self.intents.set_course(item, None);
-            self.set_content_at_once(subject, &nothing);
+            network.owners.intents.set_course(item, None);
+            network.set_content_at_once(ctx, subject, &nothing);
             return;
         };
         let rules = gathering::rules(&tree, mac);
@@ -220,111 +182,28 @@ impl Controller {
             trees: vec![tree],
             cost,
         };
-        if !self.is_kept(item, &course) {
-            self.place(subject, item, &rules, slice);
-            self.intents.set_course(item, Some(course));
+        if !network
+            .owners
+            .is_kept(ctx, &network.topology, item, &course)
+        {
+            Self::place(ctx, network, item, &rules, &mut slice.moves);
+            network.owners.intents.set_course(item, Some(course));
         }
         match is_whole {
-            true => self.intents.mark_finished(item),
-            false => self.intents.mark_unfinished(item),
-        }
-    }
-
-    /// Returns whether an application brings what goes to all to every host.
-    fn is_flooded(&self) -> bool {
-        self.forwarding.is_some() || self.is_proactive
-    }
-
-    /// Takes in that applications have come or gone.
-    pub(super) fn mark_all_gatherings(&mut self) {
-        let kinds = self
-            .intents
-            .accepted()
-            .map(|(_, held)| held.intent.kind.clone());
-        let kinds: Vec<IntentKind> = kinds.collect();
-        kinds.iter().for_each(|kind| self.mark_gatherings(kind));
-    }
-
-    /// Returns where a host is and where those are that intents connect it with, if
-    /// there are any.
-    fn peers(&self, mac: MacAddress) -> Option<(PortId, Vec<PortId>)> {
-        let host = self.view.host_by_mac(mac)?;
-        let source = host.attachment?;
-        let intents = self.intents.of_host(&host.name);
-        let mut peers: Vec<_> = intents
-            .filter_map(|id| {
-                let held = self.intents.get(id)?;
-                let IntentKind::HostToHost { one, other } = &held.intent.kind else {
-                    return None;
-                };
-                let peer = if *one == host.name { other } else { one };
-                let is_accepted = held.standing == Standing::Accepted;
-                self.view.host(peer).filter(|_| is_accepted)?.attachment
-            })
-            .collect();
-        peers.sort_unstable();
-        peers.dedup();
-        (!peers.is_empty()).then_some((source, peers))
-    }
-
-    /// Takes in that a link is gone.
-    pub(super) fn intents_lose(&mut self, link: LinkEnds) {
-        self.refresh_atlas_link(link);
-        self.intents.lose_link(link);
-    }
-
-    /// Takes in that a link is up.
-    pub(super) fn intents_gain(&mut self, link: LinkEnds) {
-        self.refresh_atlas_link(link);
-        if self.intents.gain_link(link) {
-            self.intents.return_at = Some(self.now + self.timers.return_wait);
-        }
-    }
-
-    /// Takes in that a switch is connected, or is not any more.
-    pub(super) fn switch_concerns_intents(&mut self, datapath: DatapathId) {
-        if let Some((_, atlas)) = &mut self.atlas {
-            atlas.refresh(&self.view, datapath);
-        }
-        // Each route has a rule at each switch.
-        self.intents.mark_routes_unfinished();
-    }
-
-    fn refresh_atlas_link(&mut self, link: LinkEnds) {
-        if let Some((_, atlas)) = &mut self.atlas {
-            atlas.refresh_link(&self.view, link);
-        }
-    }
-
-    /// Takes in that a host was found or has moved.
-    pub(super) fn host_concerns_intents(&mut self, name: &str) {
-        self.mark_route(name);
-        let concerned: Vec<IntentId> = self.intents.of_host(name).collect();
-        for id in concerned {
-            self.intents.mark(Item::Intent(id));
-            if let Some(held) = self.intents.get(id) {
-                let kind = held.intent.kind.clone();
-                self.mark_gatherings(&kind);
-            }
-        }
-    }
-
-    /// Has what waits tried again soon.
-    pub(super) fn try_waiting_intents(&mut self) {
-        if self.intents.is_anything_waiting() && self.intents.retry_at.is_none() {
-            self.intents.retry_at = Some(self.now + RETRY_WAIT);
+            true => network.owners.intents.mark_finished(item),
+            false => network.owners.intents.mark_unfinished(item),
         }
     }
 
     /// Gives a switch the rules of what holds at all switches.
-    pub(super) fn extend_intents(&mut self, datapath: DatapathId) {
-        let everywhere: Vec<IntentId> = self.intents.everywhere().collect();
+    pub fn extend_intents(ctx: &mut Context, network: &mut Network, datapath: DatapathId) {
+        let everywhere: Vec<IntentId> = network.owners.intents.everywhere().collect();
         for id in everywhere {
-            let Some(held) = self.intents.get(id) else {
+            let Some(held) = network.owners.intents.get(id) else {
                 continue;
             };
             if held.standing == Standing::Accepted
-                && self.intents.course(Item::Intent(id)).is_some()
+                && network.owners.intents.course(Item::Intent(id)).is_some()
                 && let IntentKind::MatchAction {
                     priority,
                     matching,
@@ -339,31 +218,38 @@ impl Controller {
                 });
                 let (subject, stage) = (EntryOwner::Intent(id), stage.collect());
                 let mut reached = Reached::default();
-                self.send_stage(subject, stage, &mut reached);
-                self.ask_later(subject, &reached);
+                network
+                    .tables
+                    .send_stage(ctx, &mut network.owners, subject, stage, &mut reached);
+                network.tables.ask_later(subject, &reached);
             }
         }
     }
 
     /// Returns who has rules for frames of an intent that is not there yet, and where.
-    pub(super) fn conflict_of_new(
-        &mut self,
+    pub fn conflict_of_new(
+        ctx: &Context,
+        network: &mut Network,
         owner: &Asker,
         kind: &IntentKind,
     ) -> Option<(DatapathId, EntryOwner)> {
-        if !self.intents.has_others(owner) {
+        if !network.owners.intents.has_others(owner) {
             return None;
         }
-        let mut atlas = self.take_atlas();
-        let plan = compile(kind, &self.view, &mut atlas);
-        self.atlas = Some((self.metric, atlas));
-        self.conflict_with_others(owner, &plan.ok()?.rules)
+        let mut atlas = network.topology.take_atlas(ctx);
+        let plan = compile(kind, &network.topology.view, &mut atlas);
+        network.topology.atlas = Some((ctx.metric, atlas));
+        Self::conflict_with_others(network, owner, &plan.ok()?.rules)
     }
 
-    fn conflict(&self, id: IntentId, rules: &[PlacedRule]) -> Option<(DatapathId, EntryOwner)> {
-        let owner = &self.intents.get(id)?.owner;
-        match self.intents.has_others(owner) {
-            true => self.conflict_with_others(owner, rules),
+    fn conflict(
+        network: &Network,
+        id: IntentId,
+        rules: &[PlacedRule],
+    ) -> Option<(DatapathId, EntryOwner)> {
+        let owner = &network.owners.intents.get(id)?.owner;
+        match network.owners.intents.has_others(owner) {
+            true => Self::conflict_with_others(network, owner, rules),
             false => None,
         }
     }
@@ -372,50 +258,59 @@ impl Controller {
     /// priority and other actions, and where, unless he has to give way: the declared
     /// priorities of applications decide, and nobody's are before the operator's.
     fn conflict_with_others(
-        &self,
+        network: &Network,
         owner: &Asker,
         rules: &[PlacedRule],
     ) -> Option<(DatapathId, EntryOwner)> {
-        let own = self.applications.priority(owner);
-        let mut clashes = rules.iter().flat_map(|rule| self.clashes(owner, rule));
+        let own = network.owners.applications.priority(owner);
+        let mut clashes = rules
+            .iter()
+            .flat_map(|rule| Self::clashes(network, owner, rule));
         let first = clashes.find(|(_, _, theirs)| *theirs >= own);
         first.map(|(datapath, subject, _)| (datapath, subject))
     }
 
     /// Has intents of others give way to new rules for the same frames.
-    fn displace_weaker(&mut self, id: IntentId, rules: &[PlacedRule]) {
-        let Some(held) = self.intents.get(id) else {
+    fn displace_weaker(
+        ctx: &mut Context,
+        network: &mut Network,
+        id: IntentId,
+        rules: &[PlacedRule],
+    ) {
+        let Some(held) = network.owners.intents.get(id) else {
             return;
         };
         let owner = held.owner.clone();
-        if !self.intents.has_others(&owner) {
+        if !network.owners.intents.has_others(&owner) {
             return;
         }
-        let own = self.applications.priority(&owner);
-        let clashes = rules.iter().flat_map(|rule| self.clashes(&owner, rule));
+        let own = network.owners.applications.priority(&owner);
+        let clashes = rules
+            .iter()
+            .flat_map(|rule| Self::clashes(network, &owner, rule));
         let weaker: BTreeSet<(IntentId, DatapathId)> = clashes
             .filter(|(_, _, theirs)| *theirs < own)
             .filter_map(|(datapath, subject, _)| Some((subject.intent()?, datapath)))
             .collect();
-        let stronger = self.name_of_subject(EntryOwner::Intent(id));
+        let stronger = network.owners.name_of_subject(EntryOwner::Intent(id));
         for (weaker, datapath) in weaker {
             let reason = format!(
                 "{stronger} has rules for the same frames at {:x}, with a higher priority",
                 datapath.0
             );
-            self.suspend_intent(weaker, reason);
+            Self::suspend_intent(ctx, network, weaker, reason);
         }
     }
 
     /// Returns the rules of others for some of the frames of a rule, with the same
     /// priority and other actions: where, whose, and of which declared priority.
     fn clashes(
-        &self,
+        network: &Network,
         owner: &Asker,
         rule: &PlacedRule,
     ) -> impl Iterator<Item = (DatapathId, EntryOwner, u16)> {
         let form = rule.form();
-        let present = self.desired.of_switch(rule.datapath);
+        let present = network.tables.desired.of_switch(rule.datapath);
         let present = present.map(|(_, present)| present);
         present.filter_map(move |present| {
             let is_rival = present.form.priority() == form.priority() && present.form != form;
@@ -424,12 +319,14 @@ impl Controller {
             }
             let theirs = match present.subject {
                 EntryOwner::Intent(id) => {
-                    let others = self.intents.get(id).map(|held| &held.owner);
-                    self.applications
+                    let others = network.owners.intents.get(id).map(|held| &held.owner);
+                    network
+                        .owners
+                        .applications
                         .priority(others.filter(|it| *it != owner)?)
                 }
                 EntryOwner::Application(id) => {
-                    u16::from(self.applications.get(id)?.manifest.priority)
+                    u16::from(network.owners.applications.get(id)?.manifest.priority)
                 }
                 EntryOwner::Service
                 | EntryOwner::KnownHost(_)

@@ -11,29 +11,34 @@ use crate::place::{LinkEnds, PortId};
 use crate::refusal::Refusal;
 use crate::ways::{Provision, Ways};
 
-use super::Controller;
 use super::requests::attachment;
+use super::{Context, Promises, Topology};
 
 const MOST_URGENT: u8 = 7;
 
 /// Where a flow enters the network, and the ways that it may take.
-pub(super) struct Course {
-    pub(super) source: PortId,
-    pub(super) source_mac: MacAddress,
-    pub(super) destinations: Vec<PortId>,
-    pub(super) ways: Arc<Ways>,
+pub struct Course {
+    pub source: PortId,
+    pub source_mac: MacAddress,
+    pub destinations: Vec<PortId>,
+    pub ways: Arc<Ways>,
 }
 
-impl Controller {
+impl Promises {
     /// Finds where a flow enters the network and which ways it may take.
-    pub(super) fn ways(&mut self, requirement: &Requirement) -> Result<Course, Refusal> {
-        let (source, destinations) = self.check(requirement)?;
+    pub fn ways(
+        &mut self,
+        ctx: &Context,
+        topology: &Topology,
+        requirement: &Requirement,
+    ) -> Result<Course, Refusal> {
+        let (source, destinations) = topology.check(requirement)?;
         let (source, source_mac) = (attachment(source)?, source.mac);
         let destinations: Vec<PortId> = destinations
             .into_iter()
             .map(attachment)
             .collect::<Result<_, Refusal>>()?;
-        let ways = self.known_or_found(requirement, source, &destinations)?;
+        let ways = self.known_or_found(ctx, topology, requirement, source, &destinations)?;
         Ok(Course {
             source,
             source_mac,
@@ -43,7 +48,7 @@ impl Controller {
     }
 
     /// Reserves what a flow requires on its ways.
-    pub(super) fn reserve(
+    pub fn reserve(
         &mut self,
         requirement: &Requirement,
         course: &Course,
@@ -54,8 +59,10 @@ impl Controller {
 
     /// Reserves what a flow to one destination requires on a way that has room for
     /// it, where the usual one has not. The ways are then those.
-    pub(super) fn reserve_elsewhere(
+    pub fn reserve_elsewhere(
         &mut self,
+        ctx: &Context,
+        topology: &Topology,
         requirement: &Requirement,
         course: &mut Course,
     ) -> Option<Reserved> {
@@ -65,23 +72,28 @@ impl Controller {
         let (source, usual) = (course.source, course.ways.base.clone());
         let quick = self
             .reservations
-            .find_way(&self.view, requirement, source, destination);
+            .find_way(&topology.view, requirement, source, destination);
         if let Some(base) = quick {
-            let reserved = self.reserve_on(base, requirement, course, destination);
+            let reserved = self.reserve_on(ctx, topology, base, requirement, course, destination);
             if reserved.is_some() {
                 return reserved;
             }
         }
         let ends = [source, destination];
-        let others = self.reservations.ways_to_try(&self.view, requirement, ends);
+        let others = self
+            .reservations
+            .ways_to_try(&topology.view, requirement, ends);
         let mut others = others.into_iter().filter(|way| *way != usual);
-        others.find_map(|base| self.reserve_on(base, requirement, course, destination))
+        others
+            .find_map(|base| self.reserve_on(ctx, topology, base, requirement, course, destination))
     }
 
     /// Reserves what a flow requires in the least urgent class in which it can be promised,
     /// if it may have another. It has that one then, and the ways are those.
-    pub(super) fn reserve_in_another_class(
+    pub fn reserve_in_another_class(
         &mut self,
+        ctx: &Context,
+        topology: &Topology,
         requirement: &mut Requirement,
         course: &mut Course,
     ) -> Option<Reserved> {
@@ -91,9 +103,11 @@ impl Controller {
         for class in (1..=MOST_URGENT).filter(|class| *class != requirement.class) {
             let mut other = requirement.clone();
             other.class = class;
-            let mut its = self.ways(&other).ok()?;
+            let mut its = self.ways(ctx, topology, &other).ok()?;
             let usual = self.reserve(&other, &its).ok();
-            if let Some(reserved) = usual.or_else(|| self.reserve_elsewhere(&other, &mut its)) {
+            if let Some(reserved) =
+                usual.or_else(|| self.reserve_elsewhere(ctx, topology, &other, &mut its))
+            {
                 (*requirement, *course) = (other, its);
                 return Some(reserved);
             }
@@ -102,16 +116,24 @@ impl Controller {
     }
 
     /// Reserves what a flow requires on this tree and what replaces it.
-    pub(super) fn reserve_on(
+    pub fn reserve_on(
         &mut self,
+        ctx: &Context,
+        topology: &Topology,
         base: Tree,
         requirement: &Requirement,
         course: &mut Course,
         destination: PortId,
     ) -> Option<Reserved> {
-        let alternatives = self
-            .find_alternatives(requirement, course.source, &[destination], &base)
-            .ok()?;
+        let alternatives = Self::find_alternatives(
+            ctx,
+            topology,
+            requirement,
+            course.source,
+            &[destination],
+            &base,
+        )
+        .ok()?;
         course.ways = Arc::new(Ways::new(base, alternatives));
         self.reserve(requirement, course).ok()
     }
@@ -120,6 +142,8 @@ impl Controller {
     /// are any.
     fn known_or_found(
         &mut self,
+        ctx: &Context,
+        topology: &Topology,
         requirement: &Requirement,
         source: PortId,
         destinations: &[PortId],
@@ -133,10 +157,11 @@ impl Controller {
             )),
             _ => None,
         };
-        if let Some(known) = ends.and_then(|ends| self.known_ways.get(&self.view, ends)) {
+        if let Some(known) = ends.and_then(|ends| self.known_ways.get(&topology.view, ends)) {
             return Ok(Arc::clone(known));
         }
-        let (base, alternatives) = self.find_ways(requirement, source, destinations)?;
+        let (base, alternatives) =
+            Self::find_ways(ctx, topology, requirement, source, destinations)?;
         let ways = Arc::new(Ways::new(base, alternatives));
         if let Some(ends) = ends {
             self.known_ways.insert(ends, Arc::clone(&ways));
@@ -146,31 +171,35 @@ impl Controller {
 
     /// Finds the base tree and what replaces it when a link of it breaks.
     fn find_ways(
-        &self,
+        ctx: &Context,
+        topology: &Topology,
         requirement: &Requirement,
         source: PortId,
         destinations: &[PortId],
     ) -> Result<(Tree, Vec<(LinkEnds, Tree)>), Refusal> {
-        let cost = self.cost(requirement.class);
-        let found = find_tree(&self.view, source, destinations, &[], &cost);
+        let cost = ctx.cost(requirement.class);
+        let found = find_tree(&topology.view, source, destinations, &[], &cost);
         let base = found.map_err(|port| Refusal::NoPath {
             from: requirement.source.clone(),
             to: name_of_destination(requirement, destinations, port),
         })?;
-        let alternatives = self.find_alternatives(requirement, source, destinations, &base)?;
+        let alternatives =
+            Self::find_alternatives(ctx, topology, requirement, source, destinations, &base)?;
         Ok((base, alternatives))
     }
 
     /// Finds what replaces a base tree when a link of it breaks.
     fn find_alternatives(
-        &self,
+        ctx: &Context,
+        topology: &Topology,
         requirement: &Requirement,
         source: PortId,
         destinations: &[PortId],
         base: &Tree,
     ) -> Result<Vec<(LinkEnds, Tree)>, Refusal> {
-        let cost = self.cost(requirement.class);
-        let find = |avoid: &[LinkEnds]| find_tree(&self.view, source, destinations, avoid, &cost);
+        let cost = ctx.cost(requirement.class);
+        let find =
+            |avoid: &[LinkEnds]| find_tree(&topology.view, source, destinations, avoid, &cost);
         let provision = provision(requirement);
         let mut alternatives = Vec::new();
         if provision == Provision::BaseOnly {
@@ -181,7 +210,7 @@ impl Controller {
                 Ok(tree) => alternatives.push((link, tree)),
                 Err(port) if provision == Provision::Everywhere => {
                     return Err(Refusal::NoAlternative {
-                        link: self.name_of_link(link),
+                        link: ctx.name_of_link(link),
                         from: requirement.source.clone(),
                         to: name_of_destination(requirement, destinations, port),
                     });

@@ -11,13 +11,14 @@ use crate::modes::{Modes, Strategy};
 use crate::northbound::{Event, FlowId};
 use crate::place::{Place, PortId};
 
-use super::super::Controller;
+use super::super::{Context, ModeDesk, Network, Owners};
 use super::desk::{Ability, Held, Lock};
 
-impl Controller {
+impl ModeDesk {
     /// Takes in what a switch reports, and returns whether it is of concern here.
-    pub(in super::super) fn mode_reported(
+    pub fn mode_reported(
         &mut self,
+        ctx: &mut Context,
         datapath: DatapathId,
         reply: &MultipartReply<'_>,
     ) -> bool {
@@ -27,12 +28,12 @@ impl Controller {
         let Ok(Some(Answer::Modes(status))) = Answer::parse(body) else {
             return false;
         };
-        self.note_status(datapath, &status);
+        self.note_status(ctx, datapath, &status);
         true
     }
 
-    fn note_status(&mut self, datapath: DatapathId, status: &ModeStatus<'_>) {
-        let Some(member) = self.modes.members.get_mut(&datapath) else {
+    fn note_status(&mut self, ctx: &mut Context, datapath: DatapathId, status: &ModeStatus<'_>) {
+        let Some(member) = self.members.get_mut(&datapath) else {
             return;
         };
         let is_first = member.ability != Ability::Has;
@@ -50,33 +51,34 @@ impl Controller {
             waiting: status.waiting,
             counters: status.counters,
         });
-        if self.modes.lock == Lock::Unsaid {
-            self.modes.lock = match status.flags.contains(ModeFlags::LOCKED) {
+        if self.lock == Lock::Unsaid {
+            self.lock = match status.flags.contains(ModeFlags::LOCKED) {
                 true => Lock::Locked,
                 false => Lock::Open,
             };
         }
         if is_first || status.mode.level.number() > 0 {
-            self.modes.look_again();
+            ctx.modes_changed();
         }
     }
 
     /// Takes in that a switch refuses something, and returns whether it is of concern
     /// here.
-    pub(in super::super) fn mode_refused(
+    pub fn mode_refused(
         &mut self,
+        ctx: &mut Context,
         datapath: DatapathId,
         transaction: TransactionId,
         kind: ErrorKind,
     ) -> bool {
         let failed = ModeFailed::of(kind);
-        if let (Some(asked), Some(failed)) = (&mut self.modes.asked, failed)
+        if let (Some(asked), Some(failed)) = (&mut self.asked, failed)
             && asked.transaction == transaction
         {
             asked.failed = Some(failed);
             return true;
         }
-        if let Some(member) = self.modes.members.get_mut(&datapath)
+        if let Some(member) = self.members.get_mut(&datapath)
             && failed.is_none()
             && member.asked == Some(transaction)
         {
@@ -86,18 +88,24 @@ impl Controller {
         let Some(failed) = failed else {
             return false;
         };
-        let switch = self.name_of_switch(datapath);
+        let switch = ctx.name_of_switch(datapath);
         let reason = format!("{failed:?}");
-        self.outbox.notify(Event::ModeRefused { switch, reason });
+        ctx.outbox.notify(Event::ModeRefused { switch, reason });
         true
     }
 
     /// Takes in what a switch tells unasked.
-    pub(in super::super) fn mode_said(&mut self, datapath: DatapathId, said: &ModeMessage<'_>) {
-        let (ModeMessage::Event(event), Some(modes)) = (said, self.modes.active()) else {
+    pub fn mode_said(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        datapath: DatapathId,
+        said: &ModeMessage<'_>,
+    ) {
+        let (ModeMessage::Event(event), Some(modes)) = (said, self.active()) else {
             return;
         };
-        if let Some(member) = self.modes.members.get_mut(&datapath)
+        if let Some(member) = self.members.get_mut(&datapath)
             && let Some(held) = &mut member.held
         {
             held.mode = event.mode;
@@ -107,33 +115,39 @@ impl Controller {
                 held.quiet = Some(units::Duration::default());
             }
         }
-        let notice = self.notice(&modes, datapath, event);
-        self.outbox.notify(notice);
+        let notice = Self::notice(ctx, &network.owners, &modes, datapath, event);
+        ctx.outbox.notify(notice);
         if let ModeEventKind::Violation(demanded) = event.kind
             && modes.strategy == Strategy::StdSdn
-            && self.modes.lock != Lock::Locked
-            && demanded.level() > self.modes.written
+            && self.lock != Lock::Locked
+            && demanded.level() > self.written
         {
-            self.write_level(&modes, demanded.level());
+            self.write_level(ctx, network, &modes, demanded.level());
         }
-        self.modes.look_again();
+        ctx.modes_changed();
     }
 
-    fn notice(&self, modes: &Modes, datapath: DatapathId, event: &ModeEvent) -> Event {
-        let switch = self.name_of_switch(datapath);
+    fn notice(
+        ctx: &Context,
+        owners: &Owners,
+        modes: &Modes,
+        datapath: DatapathId,
+        event: &ModeEvent,
+    ) -> Event {
+        let switch = ctx.name_of_switch(datapath);
         match event.kind {
             ModeEventKind::Entered => Event::ModeEntered {
                 switch,
                 level: modes.name(event.mode.level),
                 era: event.mode.era,
                 served: modes.name(event.served),
-                origin: self.name_of_switch(event.origin),
+                origin: ctx.name_of_switch(event.origin),
                 change: event.changed.saturating_since(event.detected),
                 changed: event.changed,
             },
             ModeEventKind::Violation(demanded) => Event::ModeViolation {
                 switch,
-                flow: self.watched_by(event.monitor),
+                flow: Self::watched_by(owners, event.monitor),
                 level: modes.name(demanded.level()),
                 beyond: matches!(demanded, Demanded::Beyond(_)),
                 times: event.count,
@@ -153,8 +167,8 @@ impl Controller {
     }
 
     /// Returns the name of the flow that a monitor watches.
-    fn watched_by(&self, monitor: MonitorId) -> String {
-        let flow = self.flows.get(FlowId(monitor.0));
+    fn watched_by(owners: &Owners, monitor: MonitorId) -> String {
+        let flow = owners.flows.get(FlowId(monitor.0));
         let name = flow.map(|flow| flow.admission.requirement.name.clone());
         name.unwrap_or_default()
     }

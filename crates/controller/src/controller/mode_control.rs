@@ -26,4 +26,4 @@ mod orders;
 mod requirements;
 mod way_back;
 
-pub(super) use desk::ModeDesk;
+pub use desk::ModeDesk;

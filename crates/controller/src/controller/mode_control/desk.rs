@@ -15,6 +15,7 @@ use crate::desired::Content;
 use crate::modes::{Modes, Strategy};
 use crate::northbound::{FlowId, RequestId};
 
+use super::super::context::Context;
 use super::orders::OrdersDesk;
 
 /// How often is looked at whether everything is as it should be, if nothing happens.
@@ -98,7 +99,7 @@ pub(super) enum Lock {
 
 /// The modes of the network.
 #[derive(Debug)]
-pub(in super::super) struct ModeDesk {
+pub struct ModeDesk {
     pub(super) settings: Option<Arc<Modes>>,
     pub(super) key: ModeKey,
     pub(super) members: BTreeMap<DatapathId, Member>,
@@ -111,7 +112,6 @@ pub(in super::super) struct ModeDesk {
     pub(super) asked: Option<Asked>,
     pub(super) orders: OrdersDesk,
     looked: Instant,
-    is_stale: bool,
     pub(super) polled: Instant,
 }
 
@@ -123,7 +123,7 @@ impl ModeDesk {
     /// # Panics
     ///
     /// If the modes make no sense.
-    pub(in super::super) fn new(
+    pub fn new(
         now: Instant,
         modes: Option<Modes>,
         (secret, seed): (Option<[u8; 16]>, u64),
@@ -142,7 +142,6 @@ impl ModeDesk {
             asked: None,
             orders: OrdersDesk::default(),
             looked: now,
-            is_stale: true,
             polled: now,
         }
     }
@@ -156,26 +155,21 @@ impl ModeDesk {
     }
 
     /// Returns what a level is called.
-    pub(in super::super) fn name_of(&self, level: Level) -> String {
+    pub fn name_of(&self, level: Level) -> String {
         let modes = self.settings.as_ref();
         modes.map_or_else(|| level.number().to_string(), |modes| modes.name(level))
     }
 
-    /// Has everything be looked at soon.
-    pub(in super::super) fn look_again(&mut self) {
-        self.is_stale = true;
-    }
-
     /// Notes that a switch is gone.
-    pub(in super::super) fn lose(&mut self, datapath: DatapathId) {
+    pub fn lose(&mut self, ctx: &mut Context, datapath: DatapathId) {
         self.members.remove(&datapath);
-        self.is_stale = true;
+        ctx.modes_changed();
     }
 
     /// Returns when everything is to be looked at.
-    pub(in super::super) fn deadline(&self) -> Option<Instant> {
+    pub fn deadline(&self, is_stale: bool) -> Option<Instant> {
         self.active()?;
-        let wait = match self.is_stale {
+        let wait = match is_stale {
             true => LOOK_PAUSE,
             false => LOOK_INTERVAL,
         };
@@ -183,12 +177,13 @@ impl ModeDesk {
     }
 
     /// Returns whether it is time to look, and notes that it is done.
-    pub(super) fn is_due(&mut self, now: Instant) -> bool {
-        if self.deadline().is_none_or(|due| now < due) {
+    pub(super) fn is_due(&mut self, ctx: &mut Context) -> bool {
+        let due = self.deadline(ctx.are_modes_stale);
+        if due.is_none_or(|due| ctx.now < due) {
             return false;
         }
-        self.looked = now;
-        self.is_stale = false;
+        self.looked = ctx.now;
+        ctx.are_modes_stale = false;
         true
     }
 

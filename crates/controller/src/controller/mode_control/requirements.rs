@@ -4,19 +4,19 @@ use crate::modes::MAX_MODAL_FLOWS;
 use crate::northbound::Requirement;
 use crate::refusal::Refusal;
 
-use super::super::Controller;
+use super::super::{ModeDesk, Owners};
 
-impl Controller {
+impl ModeDesk {
     /// Checks what a requirement says of levels; there is room for it.
-    pub(in super::super) fn check_levels(&self, requirement: &Requirement) -> Result<(), Refusal> {
+    pub fn check_levels(&self, owners: &Owners, requirement: &Requirement) -> Result<(), Refusal> {
         if requirement.modes.is_none() {
             return Ok(());
         }
-        let Some(modes) = &self.modes.settings else {
+        let Some(modes) = &self.settings else {
             return Err(Refusal::NoModes);
         };
         modes.check_flow(requirement)?;
-        match modes.flows.len() + self.flows.modal().len() < MAX_MODAL_FLOWS {
+        match modes.flows.len() + owners.flows.modal().len() < MAX_MODAL_FLOWS {
             true => Ok(()),
             false => Err(Refusal::TooManyModalFlows {
                 limit: MAX_MODAL_FLOWS,

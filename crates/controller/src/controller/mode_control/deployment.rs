@@ -11,30 +11,36 @@ use wire::openflow::taktos::{
 use wire::openflow::{DatapathId, Sequence, TransactionId};
 
 use crate::desired::{Content, EntryOwner, Standing};
-use crate::flows::{Flow, Standing as FlowStanding};
+use crate::flows::Flow;
 use crate::modes::{Modes, Strategy, Variants, monitor_of, signal_entry, variants};
 use crate::northbound::{Event, FlowId};
 use crate::session::Slot;
 
-use super::super::Controller;
+use super::super::{Context, ModeDesk, Network, Owners, Topology};
 use super::desk::{Ability, Lock, Member, Watched};
 
 /// Of what nobody waits for an answer: an error of it is told.
 const UNASKED: TransactionId = TransactionId(0);
 
-impl Controller {
+impl ModeDesk {
     /// Asks a switch that has connected in which mode it is, and gives it the monitors
     /// that entries of it refer to.
-    pub(in super::super) fn begin_modes(&mut self, slot: Slot, datapath: DatapathId) {
-        let Some(modes) = self.modes.active() else {
+    pub fn begin_modes(
+        &mut self,
+        ctx: &mut Context,
+        network: &mut Network,
+        slot: Slot,
+        datapath: DatapathId,
+    ) {
+        let Some(modes) = self.active() else {
             return;
         };
-        let transaction = self.confirmations.transaction();
+        let transaction = network.tables.confirmations.transaction();
         let question = RequestBody::Experimenter(Question::Modes.body());
-        MultipartRequest::new(question).emit(transaction, self.outbox.to(slot));
-        let monitors = self.wanted_monitors(&modes, datapath);
+        MultipartRequest::new(question).emit(transaction, ctx.outbox.to(slot));
+        let monitors = Self::wanted_monitors(&network.owners, &modes, datapath);
         for (monitor, watched) in &monitors {
-            add_monitor(*monitor, watched, transaction, self.outbox.to(slot));
+            add_monitor(*monitor, watched, transaction, ctx.outbox.to(slot));
         }
         let member = Member {
             ability: Ability::Unknown,
@@ -45,38 +51,33 @@ impl Controller {
             monitors,
             held: None,
         };
-        self.modes.members.insert(datapath, member);
-        self.modes.look_again();
+        self.members.insert(datapath, member);
+        ctx.modes_changed();
     }
 
     /// Sends what differs from what should be, and asks for what is not known.
-    pub(in super::super) fn keep_modes(&mut self) {
-        let Some(modes) = self.modes.active() else {
+    pub fn keep_modes(&mut self, ctx: &mut Context, network: &mut Network) {
+        let Some(modes) = self.active() else {
             return;
         };
-        if !self.modes.is_due(self.now) {
+        if !self.is_due(ctx) {
             return;
         }
-        self.give_monitors(&modes);
-        self.give_levels(&modes);
-        self.take_monitors(&modes);
-        self.take_part_all(&modes);
-        self.poll_modes();
-        self.keep_forced(&modes);
-        self.find_way_back(&modes);
+        self.give_monitors(ctx, &network.owners, &modes);
+        self.give_levels(ctx, network, &modes);
+        self.take_monitors(ctx, network, &modes);
+        self.take_part_all(ctx, network, &modes);
+        self.poll_modes(ctx, &mut network.tables);
+        self.keep_forced(ctx, network, &modes);
+        self.find_way_back(ctx, network, &modes);
     }
 
-    /// Returns the flows that have something to say about levels and are in force.
-    fn modal_flows<'a>(&'a self, modes: &'a Modes) -> impl Iterator<Item = &'a Flow> + 'a {
-        let configured = modes.flows.keys();
-        let configured = configured.filter_map(|name| self.flows.get(self.flows.by_name(name)?));
-        let configured = configured.filter(|flow| flow.admission.requirement.modes.is_none());
-        let flows = configured.chain(self.flows.modal());
-        flows.filter(|flow| flow.standing == FlowStanding::Admitted)
-    }
-
-    fn wanted_monitors(&self, modes: &Modes, datapath: DatapathId) -> BTreeMap<MonitorId, Watched> {
-        let here = self
+    fn wanted_monitors(
+        owners: &Owners,
+        modes: &Modes,
+        datapath: DatapathId,
+    ) -> BTreeMap<MonitorId, Watched> {
+        let here = owners
             .modal_flows(modes)
             .filter(|flow| flow.admission.source.datapath == datapath);
         let watched = here.filter_map(|flow| {
@@ -95,17 +96,17 @@ impl Controller {
     }
 
     /// Adds monitors and changes those that are others now.
-    fn give_monitors(&mut self, modes: &Modes) {
-        let able: Vec<DatapathId> = self.modes.able().collect();
+    fn give_monitors(&mut self, ctx: &mut Context, owners: &Owners, modes: &Modes) {
+        let able: Vec<DatapathId> = self.able().collect();
         for datapath in able {
-            let wanted = self.wanted_monitors(modes, datapath);
-            let slot = self.sessions.of_switch(datapath);
-            let (Some(slot), Some(member)) = (slot, self.modes.members.get_mut(&datapath)) else {
+            let wanted = Self::wanted_monitors(owners, modes, datapath);
+            let slot = ctx.sessions.of_switch(datapath);
+            let (Some(slot), Some(member)) = (slot, self.members.get_mut(&datapath)) else {
                 continue;
             };
             for (monitor, watched) in wanted {
                 if member.monitors.get(&monitor) != Some(&watched) {
-                    add_monitor(monitor, &watched, UNASKED, self.outbox.to(slot));
+                    add_monitor(monitor, &watched, UNASKED, ctx.outbox.to(slot));
                     member.monitors.insert(monitor, watched);
                 }
             }
@@ -113,16 +114,16 @@ impl Controller {
     }
 
     /// Deletes monitors to which no entry refers any more.
-    fn take_monitors(&mut self, modes: &Modes) {
-        let able: Vec<DatapathId> = self.modes.able().collect();
+    fn take_monitors(&mut self, ctx: &mut Context, network: &Network, modes: &Modes) {
+        let able: Vec<DatapathId> = self.able().collect();
         for datapath in able {
-            let wanted = self.wanted_monitors(modes, datapath);
-            let slot = self.sessions.of_switch(datapath);
-            let (Some(slot), Some(member)) = (slot, self.modes.members.get_mut(&datapath)) else {
+            let wanted = Self::wanted_monitors(&network.owners, modes, datapath);
+            let slot = ctx.sessions.of_switch(datapath);
+            let (Some(slot), Some(member)) = (slot, self.members.get_mut(&datapath)) else {
                 continue;
             };
-            let desired = &self.desired;
-            let out = self.outbox.to(slot);
+            let desired = &network.tables.desired;
+            let out = ctx.outbox.to(slot);
             member.monitors.retain(|monitor, _| {
                 let is_used = desired.is_owner(EntryOwner::Levels(FlowId(monitor.0)));
                 let stays = wanted.contains_key(monitor) || is_used;
@@ -141,83 +142,91 @@ impl Controller {
     }
 
     /// Makes the entries of levels what they should be.
-    pub(super) fn give_levels(&mut self, modes: &Modes) {
-        let able: BTreeSet<DatapathId> = self.modes.able().collect();
+    pub(super) fn give_levels(&mut self, ctx: &mut Context, network: &mut Network, modes: &Modes) {
+        let able: BTreeSet<DatapathId> = self.able().collect();
         if modes.strategy == Strategy::Taktos {
             let rules = able.iter().map(|datapath| signal_entry(*datapath));
             let rules: Vec<_> = rules.collect();
-            if self.desired.of_subject(EntryOwner::Modes).count() != rules.len() {
-                self.set_rules(EntryOwner::Modes, rules);
+            if network.tables.desired.of_subject(EntryOwner::Modes).count() != rules.len() {
+                network.set_rules(ctx, EntryOwner::Modes, rules);
             }
         }
         let which = match modes.strategy {
             Strategy::Taktos => Variants::OfAllLevels,
-            Strategy::StdSdn | Strategy::McAgnostic => Variants::Of(self.modes.written),
+            Strategy::StdSdn | Strategy::McAgnostic => Variants::Of(self.written),
         };
         let needs_modes = modes.strategy == Strategy::Taktos;
         let has_modes = |datapath: DatapathId| !needs_modes || able.contains(&datapath);
-        let flows = self.modal_flows(modes);
+        let flows = network.owners.modal_flows(modes);
         let wanted: BTreeMap<FlowId, _> = flows
             .map(|flow| (flow.id, variants(modes, flow, which, &has_modes)))
             .collect();
-        let gone = self.modes.levels.keys().copied();
+        let gone = self.levels.keys().copied();
         let gone: Vec<FlowId> = gone.filter(|id| !wanted.contains_key(id)).collect();
         for flow in gone {
-            self.modes.levels.remove(&flow);
-            self.clear_rules(EntryOwner::Levels(flow));
+            self.levels.remove(&flow);
+            network.clear_rules(ctx, EntryOwner::Levels(flow));
         }
         let changed = wanted.into_iter().map(|(flow, rules)| {
             let forms = rules.iter().map(|rule| (rule.datapath, rule.form()));
             let content = forms.map(|(at, form)| ((at, form.place()), form)).collect();
             (flow, rules, content)
         });
-        let levels = &self.modes.levels;
+        let levels = &self.levels;
         let is_other =
             |(flow, _, content): &(FlowId, Vec<_>, Content)| levels.get(flow) != Some(content);
         let changed: Vec<_> = changed.filter(is_other).collect();
         let contents = changed.iter().flat_map(|(_, _, content)| content.keys());
         let concerned: BTreeSet<DatapathId> = contents.map(|(at, _)| *at).collect();
-        self.call_incomplete(modes, &concerned);
+        self.call_incomplete(ctx, &network.topology, modes, &concerned);
         for (flow, rules, content) in changed {
             match which {
-                Variants::OfAllLevels => self.set_rules(EntryOwner::Levels(flow), rules),
+                Variants::OfAllLevels => network.set_rules(ctx, EntryOwner::Levels(flow), rules),
                 // Nothing waits for anything: the level is to change.
-                Variants::Of(_) => self.set_content_at_once(EntryOwner::Levels(flow), &content),
+                Variants::Of(_) => {
+                    network.set_content_at_once(ctx, EntryOwner::Levels(flow), &content)
+                }
             }
-            self.modes.levels.insert(flow, content);
+            self.levels.insert(flow, content);
         }
     }
 
     /// Returns whether a switch has confirmed every entry of every level.
-    fn is_complete(&self, modes: &Modes, datapath: DatapathId) -> bool {
-        let flows = self.modal_flows(modes);
+    fn is_complete(&self, network: &Network, modes: &Modes, datapath: DatapathId) -> bool {
+        let flows = network.owners.modal_flows(modes);
         let subjects = flows.map(|flow| EntryOwner::Levels(flow.id));
         let mut spots = subjects
             .chain([EntryOwner::Modes])
-            .flat_map(|subject| self.desired.of_subject(subject));
+            .flat_map(|subject| network.tables.desired.of_subject(subject));
         let is_confirmed = |(at, place): (DatapathId, _)| {
-            let rule = self.desired.get(at, place);
+            let rule = network.tables.desired.get(at, place);
             at != datapath || rule.is_some_and(|rule| rule.standing == Standing::Confirmed)
         };
-        let is_given = |flow: &Flow| self.modes.levels.contains_key(&flow.id);
-        self.is_synchronised(datapath)
-            && self.desired.is_owner(EntryOwner::Modes)
-            && self.modal_flows(modes).all(is_given)
+        let is_given = |flow: &Flow| self.levels.contains_key(&flow.id);
+        network.tables.is_synchronised(datapath)
+            && network.tables.desired.is_owner(EntryOwner::Modes)
+            && network.owners.modal_flows(modes).all(is_given)
             && spots.all(is_confirmed)
     }
 
     /// Tells switches how they take part, if that is other than what they were told.
-    pub(super) fn take_part_all(&mut self, modes: &Modes) {
-        let able: Vec<DatapathId> = self.modes.able().collect();
+    pub(super) fn take_part_all(&mut self, ctx: &mut Context, network: &Network, modes: &Modes) {
+        let able: Vec<DatapathId> = self.able().collect();
         for datapath in able {
-            self.take_part(modes, datapath);
+            self.take_part(ctx, network, modes, datapath);
         }
     }
 
-    fn take_part(&mut self, modes: &Modes, datapath: DatapathId) {
-        let is_complete = self.is_complete(modes, datapath);
-        let is_calm = self.modes.agreed().0.level == Level::LOWEST;
-        let Some(member) = self.modes.members.get_mut(&datapath) else {
+    fn take_part(
+        &mut self,
+        ctx: &mut Context,
+        network: &Network,
+        modes: &Modes,
+        datapath: DatapathId,
+    ) {
+        let is_complete = self.is_complete(network, modes, datapath);
+        let is_calm = self.agreed().0.level == Level::LOWEST;
+        let Some(member) = self.members.get_mut(&datapath) else {
             return;
         };
         // What is in force stays so while something is added to it.
@@ -227,39 +236,51 @@ impl Controller {
         if is_complete {
             member.inherited = LevelSet::NONE;
         }
-        self.tell_part(modes, datapath);
+        self.tell_part(ctx, &network.topology, modes, datapath);
         if is_news {
-            let switch = self.name_of_switch(datapath);
-            self.outbox.notify(Event::ModeComplete { switch });
+            let switch = ctx.name_of_switch(datapath);
+            ctx.outbox.notify(Event::ModeComplete { switch });
         }
     }
 
     /// Tells switches that their levels are not complete any more, before entries of
     /// these flows are changed.
-    fn call_incomplete(&mut self, modes: &Modes, changed: &BTreeSet<DatapathId>) {
-        if self.modes.agreed().0.level > Level::LOWEST {
+    fn call_incomplete(
+        &mut self,
+        ctx: &mut Context,
+        topology: &Topology,
+        modes: &Modes,
+        changed: &BTreeSet<DatapathId>,
+    ) {
+        if self.agreed().0.level > Level::LOWEST {
             return;
         }
         for datapath in changed {
-            if let Some(member) = self.modes.members.get_mut(datapath)
+            if let Some(member) = self.members.get_mut(datapath)
                 && member.is_complete
             {
                 member.is_complete = false;
-                self.tell_part(modes, *datapath);
+                self.tell_part(ctx, topology, modes, *datapath);
             }
         }
     }
 
     /// Tells a switch how it takes part, if that is other than what it was told.
-    fn tell_part(&mut self, modes: &Modes, datapath: DatapathId) {
+    fn tell_part(
+        &mut self,
+        ctx: &mut Context,
+        topology: &Topology,
+        modes: &Modes,
+        datapath: DatapathId,
+    ) {
         let trunks = match modes.strategy {
-            Strategy::Taktos => self.trunks(datapath),
+            Strategy::Taktos => Self::trunks(topology, datapath),
             Strategy::StdSdn | Strategy::McAgnostic => Vec::new(),
         };
-        let slot = self.sessions.of_switch(datapath);
-        let is_locked = self.modes.lock == Lock::Locked;
-        let key = self.modes.key;
-        let (Some(slot), Some(member)) = (slot, self.modes.members.get_mut(&datapath)) else {
+        let slot = ctx.sessions.of_switch(datapath);
+        let is_locked = self.lock == Lock::Locked;
+        let key = self.key;
+        let (Some(slot), Some(member)) = (slot, self.members.get_mut(&datapath)) else {
             return;
         };
         let config = ModeConfig {
@@ -277,21 +298,21 @@ impl Controller {
         let mut message = Vec::new();
         ModeMessage::Config(config).emit(UNASKED, &mut message);
         if message != member.told {
-            self.outbox.to(slot).extend_from_slice(&message);
+            ctx.outbox.to(slot).extend_from_slice(&message);
             member.told = message;
         }
     }
 
     /// Returns the ports of a switch that lead to others, whether the links are up or
     /// not: a link that comes back carries signals at once.
-    fn trunks(&self, datapath: DatapathId) -> Vec<Trunk> {
-        let ends = self.view.links().iter().map(|link| link.ends);
+    fn trunks(topology: &Topology, datapath: DatapathId) -> Vec<Trunk> {
+        let ends = topology.view.links().iter().map(|link| link.ends);
         let pairs = ends.flat_map(|ends| {
             let [one, other] = ends.both();
             [(one, other), (other, one)]
         });
         let own = pairs.filter(|(here, _)| here.datapath == datapath);
-        let is_joined = |(here, there): &(_, _)| self.far_end(*here) == Some(*there);
+        let is_joined = |(here, there): &(_, _)| topology.far_end(*here) == Some(*there);
         let present = own.filter(is_joined);
         let trunks = present.map(|(here, there)| Trunk {
             port: here.port,

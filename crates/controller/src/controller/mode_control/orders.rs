@@ -13,7 +13,7 @@ use crate::modes::{Modes, Strategy};
 use crate::northbound::{Event, MAX_WAITING, Reply, RequestId};
 use crate::store::{Key, StoreWrite};
 
-use super::super::Controller;
+use super::super::{Context, ModeDesk, Network};
 use super::desk::Lock;
 
 /// The version of the form in which it is kept.
@@ -40,73 +40,87 @@ impl OrdersDesk {
     }
 }
 
-impl Controller {
+impl ModeDesk {
     /// Asks the store to keep what an operator says.
-    pub(super) fn keep_orders(&mut self, id: RequestId, change: impl FnOnce(&mut Orders)) {
-        if self.modes.orders.waiting.len() >= MAX_WAITING {
-            self.outbox.reply(id, Reply::Busy);
+    pub(super) fn keep_orders(
+        &mut self,
+        ctx: &mut Context,
+        id: RequestId,
+        change: impl FnOnce(&mut Orders),
+    ) {
+        if self.orders.waiting.len() >= MAX_WAITING {
+            ctx.outbox.reply(id, Reply::Busy);
             return;
         }
         let present = Orders {
-            lock: self.modes.lock,
-            forced: self.modes.forced,
+            lock: self.lock,
+            forced: self.forced,
         };
-        let desk = &mut self.modes.orders;
+        let desk = &mut self.orders;
         let mut orders = desk.wanted.unwrap_or(present);
         change(&mut orders);
         desk.wanted = Some(orders);
         desk.waiting.push_back(id);
-        self.outbox.store(StoreWrite {
+        ctx.outbox.store(StoreWrite {
             key: Key::Mode,
             value: Some(orders.to_bytes()),
         });
     }
 
     /// Does as was said, which the store has kept, whoever said so.
-    pub(in super::super) fn orders_kept(&mut self, bytes: &[u8]) {
-        match (Orders::from_bytes(bytes), self.modes.active()) {
+    pub fn orders_kept(&mut self, ctx: &mut Context, network: &Network, bytes: &[u8]) {
+        match (Orders::from_bytes(bytes), self.active()) {
             (Some(orders), Some(modes)) => {
                 if orders.lock != Lock::Unsaid {
-                    self.modes.lock = orders.lock;
+                    self.lock = orders.lock;
                 }
-                self.modes.forced = orders.forced.filter(|level| modes.has(*level));
-                self.take_part_all(&modes);
-                self.modes.look_again();
+                self.forced = orders.forced.filter(|level| modes.has(*level));
+                self.take_part_all(ctx, network, &modes);
+                ctx.modes_changed();
             }
             (Some(_), None) => {}
-            (None, _) => self.outbox.notify(Event::SettingsUnreadable),
+            (None, _) => ctx.outbox.notify(Event::SettingsUnreadable),
         }
-        if let Some(id) = self.modes.orders.waiting.pop_front() {
-            self.show_mode(id);
+        if let Some(id) = self.orders.waiting.pop_front() {
+            self.show_mode(ctx, id);
         }
         self.settle_orders();
     }
 
-    pub(in super::super) fn orders_rejected(&mut self) {
-        if let Some(id) = self.modes.orders.waiting.pop_front() {
-            self.outbox.reply(id, Reply::NotStored);
+    pub fn orders_rejected(&mut self, ctx: &mut Context) {
+        if let Some(id) = self.orders.waiting.pop_front() {
+            ctx.outbox.reply(id, Reply::NotStored);
         }
-        self.modes.orders.wanted = None;
+        self.orders.wanted = None;
     }
 
     fn settle_orders(&mut self) {
-        if self.modes.orders.is_settled() {
-            self.modes.orders.wanted = None;
+        if self.orders.is_settled() {
+            self.orders.wanted = None;
         }
     }
 
     /// Has the network go to the level that is forced, where it is below.
-    pub(super) fn keep_forced(&mut self, modes: &Modes) {
-        let is_idle = self.modes.asked.is_none() && self.modes.orders.is_settled();
-        let Some(forced) = self.modes.forced.filter(|_| is_idle) else {
+    pub(super) fn keep_forced(&mut self, ctx: &mut Context, network: &mut Network, modes: &Modes) {
+        let is_idle = self.asked.is_none() && self.orders.is_settled();
+        let Some(forced) = self.forced.filter(|_| is_idle) else {
             return;
         };
-        let (mode, origin) = self.modes.agreed();
+        let (mode, origin) = self.agreed();
         match modes.strategy {
-            Strategy::StdSdn if self.modes.written < forced => self.write_level(modes, forced),
+            Strategy::StdSdn if self.written < forced => {
+                self.write_level(ctx, network, modes, forced)
+            }
             Strategy::Taktos if mode.level < forced => {
                 if let Some(datapath) = self.whom_to_ask(origin) {
-                    self.ask_for_level(datapath, ModeCommand::Force, forced, None);
+                    self.ask_for_level(
+                        ctx,
+                        &mut network.tables,
+                        datapath,
+                        ModeCommand::Force,
+                        forced,
+                        None,
+                    );
                 }
             }
             Strategy::StdSdn | Strategy::Taktos | Strategy::McAgnostic => {}

@@ -1,0 +1,203 @@
+//! What all parts of the controller work with: time, settings, connections, and what goes
+//! out.
+//!
+//! It is given to all of them and knows none.
+
+use std::sync::Arc;
+
+use units::Instant;
+use wire::openflow::DatapathId;
+
+use crate::config::{Config, Metric, Parameters, Timers};
+use crate::northbound::{Counters, Request, Route};
+use crate::outbox::Outbox;
+use crate::path::Tree;
+use crate::place::{LinkEnds, PortId};
+use crate::session::Sessions;
+
+/// Whether the store has told all that it kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    Incomplete,
+    Complete,
+}
+
+#[derive(Debug)]
+pub struct Schedule {
+    pub probes: Instant,
+    pub phase: u64,
+    pub echoes: Instant,
+    pub rounds: Instant,
+    pub round: u64,
+    /// When flows may return to links that are back.
+    pub returns: Option<Instant>,
+    /// When floods are to follow the links.
+    pub floods: Option<Instant>,
+    pub floods_followed: Option<Instant>,
+}
+
+impl Schedule {
+    pub fn new(now: Instant, timers: &Timers) -> Self {
+        Self {
+            probes: now + timers.probe_interval,
+            phase: 0,
+            echoes: now + timers.echo_interval,
+            rounds: now + timers.audit_interval,
+            round: 0,
+            returns: None,
+            floods: None,
+            floods_followed: None,
+        }
+    }
+
+    /// Returns whose turn it is to send probes.
+    pub const fn phase(&self) -> u64 {
+        self.phase
+    }
+
+    pub fn deadline(&self) -> Instant {
+        let next = self.probes.min(self.echoes).min(self.rounds);
+        let others = [self.returns, self.floods].into_iter().flatten();
+        others.fold(next, Instant::min)
+    }
+}
+
+/// What all parts of the controller work with.
+#[derive(Debug)]
+pub struct Context {
+    pub now: Instant,
+    pub seed: u64,
+    pub metric: Metric,
+    pub timers: Timers,
+    pub schedule: Schedule,
+    pub sessions: Sessions,
+    pub outbox: Outbox,
+    pub counters: Counters,
+    /// What is known of all switches before they are.
+    pub parameters: Arc<Parameters>,
+    /// Whether something has changed on which promises may rest, since they were looked
+    /// at last.
+    pub are_promises_stale: bool,
+    /// The same for what switches are given for modes.
+    pub are_modes_stale: bool,
+    /// Whether what was kept is known.
+    pub memory: Memory,
+    /// When the network has been found after the start.
+    pub settled_at: Instant,
+}
+
+impl Context {
+    pub fn new(now: Instant, config: &Config) -> Self {
+        Self {
+            now,
+            seed: config.seed,
+            metric: config.metric,
+            timers: config.timers,
+            schedule: Schedule::new(now, &config.timers),
+            sessions: Sessions::default(),
+            outbox: Outbox::default(),
+            counters: Counters::default(),
+            parameters: Arc::new(Parameters::new(config)),
+            are_promises_stale: false,
+            are_modes_stale: true,
+            memory: Memory::Incomplete,
+            settled_at: now,
+        }
+    }
+
+    /// Notes that something has changed that promises may rest on.
+    pub const fn promises_changed(&mut self) {
+        self.are_promises_stale = true;
+    }
+
+    /// Notes that something has changed that concerns what switches are given for modes.
+    pub const fn modes_changed(&mut self) {
+        self.are_modes_stale = true;
+    }
+
+    /// Returns whether a switch is not heard: its session is gone, or silent.
+    pub fn is_suspect(&self, datapath: DatapathId) -> bool {
+        let heard = self.heard_at(datapath);
+        heard.is_none_or(|at| self.now.saturating_since(at) >= self.timers.silence_allowed())
+    }
+
+    /// Returns when something last arrived from a switch, if its session stands.
+    pub fn heard_at(&self, datapath: DatapathId) -> Option<Instant> {
+        let session = self.sessions.get(self.sessions.of_switch(datapath)?)?;
+        Some(session.heard_at)
+    }
+
+    /// Returns whether a link has an end that is not heard, so that probes over it say
+    /// nothing.
+    pub fn is_unheard(&self, link: LinkEnds) -> bool {
+        let mut ends = link.both().into_iter();
+        ends.any(|end| self.is_suspect(end.datapath))
+    }
+
+    pub fn route(&self, tree: &Tree) -> Route {
+        let switches = tree.branches.iter();
+        Route {
+            switches: switches
+                .map(|branch| self.name_of_switch(branch.datapath))
+                .collect(),
+            links: tree.links().collect(),
+        }
+    }
+
+    /// Returns whether the network is still being found after a start: what is not
+    /// wanted yet may be wanted soon.
+    pub fn is_settling(&self) -> bool {
+        self.now < self.settled_at
+    }
+
+    /// Returns whether a request can be answered before all that was kept is
+    /// known.
+    pub fn is_answerable(&self, request: &Request) -> bool {
+        match request {
+            Request::View
+            | Request::Topology
+            | Request::Statistics
+            | Request::Rules(_)
+            | Request::Mode
+            | Request::Applications => true,
+            Request::Admit(_)
+            | Request::AdmitTogether(_)
+            | Request::WhatIf(_)
+            | Request::MakeRoom(_)
+            | Request::Withdraw(_)
+            | Request::Prepare(_)
+            | Request::AssignClasses { .. }
+            | Request::Flows
+            | Request::FlowsAfter { .. }
+            | Request::Flow(_)
+            | Request::Promises
+            | Request::Reconcile(_)
+            | Request::Settings
+            | Request::Configure(_)
+            | Request::SetMode(_)
+            | Request::Paths(_)
+            | Request::AddIntents(_)
+            | Request::RemoveIntent(_)
+            | Request::Intents
+            | Request::SetHost(_)
+            | Request::Load(_)
+            | Request::Unload(_)
+            | Request::Reload(_)
+            | Request::RemoveHost(_)
+            | Request::ForgetSwitch(_) => self.memory == Memory::Complete,
+        }
+    }
+
+    pub fn is_reachable(&self, tree: Option<&Tree>) -> bool {
+        let mut switches = tree.into_iter().flat_map(|tree| &tree.branches);
+        switches.all(|branch| self.sessions.of_switch(branch.datapath).is_some())
+    }
+
+    /// Returns what it costs a flow of `class` to leave by a port.
+    pub fn cost(&self, class: u8) -> impl Fn(PortId) -> u64 + '_ {
+        move |port| match self.metric {
+            crate::config::Metric::Links => 1,
+            crate::config::Metric::Delay => self.parameters.hop_delay(port, class).as_ps(),
+        }
+    }
+}
