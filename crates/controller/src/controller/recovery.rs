@@ -38,8 +38,9 @@ use crate::view::{Carrier, Control, LinkId};
 use super::tables::{Operation, Restoration};
 use super::{Context, Network, Owners, Topology};
 
-/// How many flows are sent what was prepared for them at once.
-const RESTORED_AT_ONCE: usize = 64;
+/// How many flows are sent what was prepared for them first. Each slice that follows is as
+/// large as all before it together: the first FlowMods leave soon, and few slices remain.
+const RESTORED_FIRST: usize = 64;
 
 /// How links that fail are made up for.
 #[derive(Debug, Default)]
@@ -350,7 +351,9 @@ impl Recovery {
     fn send_prepared(ctx: &mut Context, owners: &Owners, restoring: &mut Restoring) {
         let mut scratch = Vec::new();
         let from = restoring.sent;
-        let slice = restoring.prepared[from..].iter().take(RESTORED_AT_ONCE);
+        let slice = restoring.prepared[from..]
+            .iter()
+            .take(RESTORED_FIRST.max(from));
         restoring.sent += slice.len();
         for (id, index) in slice {
             let Some(flow) = owners.flows.get(*id) else {
