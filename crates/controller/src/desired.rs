@@ -17,9 +17,10 @@
 
 mod entry_owner;
 mod form;
+mod table;
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU64;
 use std::ops::RangeInclusive;
 
@@ -31,7 +32,8 @@ pub use entry_owner::{
     COOKIE_MASK_OURS, COOKIE_MASK_SLICE, COOKIE_OURS, EntryOwner, cookie, flow_of, is_derived,
     is_guard, slice_cookie, slice_of,
 };
-pub use form::{Form, RulePlace, Stencil};
+pub use form::{Form, RulePlace, Shape, Stencil};
+use table::{Connection, Sent, Table};
 
 /// The most entries that are wanted at a time, on all switches together.
 pub const MAX_RULES: usize = 1 << 22;
@@ -125,79 +127,6 @@ pub struct Contest {
     pub datapath: DatapathId,
     pub loser: EntryOwner,
     pub holder: EntryOwner,
-}
-
-/// How far a switch is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Connection {
-    #[default]
-    Away,
-    /// What it has was not compared yet.
-    Connected,
-    Synchronised,
-}
-
-/// A change that was sent to a switch and that no barrier has confirmed.
-#[derive(Debug)]
-struct Sending {
-    message: NonZeroU64,
-    change: Sent,
-}
-
-#[derive(Debug)]
-enum Sent {
-    /// By its number among the rules of the switch.
-    Entry(u32, RulePlace),
-    /// Something that this subject does without.
-    Loss(EntryOwner),
-}
-
-/// What one switch should have.
-#[derive(Debug, Default)]
-struct Table {
-    rules: Slab<Rule>,
-    places: BTreeMap<RulePlace, u32>,
-    /// What was sent, in that order, and is not confirmed.
-    sent: VecDeque<Sending>,
-    /// How many messages were sent; never less than before, so that a number that a
-    /// barrier covers names nothing that comes later.
-    messages: u64,
-    /// What was changed since the switch was asked what it has; `None` if it is
-    /// not being asked.
-    changed: Option<BTreeSet<RulePlace>>,
-    connection: Connection,
-}
-
-impl Table {
-    fn note(&mut self, place: RulePlace) {
-        if let Some(changed) = &mut self.changed {
-            changed.insert(place);
-        }
-    }
-
-    /// Counts a message that is sent, if the switch is there to take it.
-    fn send(&mut self, change: Sent) -> Option<NonZeroU64> {
-        if self.connection == Connection::Away {
-            return None;
-        }
-        self.messages += 1;
-        let message = NonZeroU64::new(self.messages)?;
-        self.sent.push_back(Sending { message, change });
-        Some(message)
-    }
-
-    /// Returns the order to add an entry, and counts it.
-    fn order(&mut self, number: u32, place: RulePlace, is_sent: bool) -> Order<'_> {
-        let change = Sent::Entry(number, place);
-        let message = is_sent.then(|| self.send(change)).flatten();
-        match self.rules.get_mut(number) {
-            Some(rule) => {
-                rule.message = message;
-                Order::Add(rule)
-            }
-            None => Order::Nothing,
-        }
-    }
 }
 
 /// What a subject wants, and how many of it are how far.
@@ -299,6 +228,25 @@ impl Desired {
     pub fn get(&self, datapath: DatapathId, place: RulePlace) -> Option<&Rule> {
         let table = self.table(datapath)?;
         table.rules.get(*table.places.get(&place)?)
+    }
+
+    /// Returns the entries of intents and applications at a switch that have the priority of
+    /// another one and may be for the same frames. Where all look at the same fields as that
+    /// one, it is the one at its place.
+    pub fn rivals<'a>(
+        &'a self,
+        datapath: DatapathId,
+        form: &Form,
+    ) -> impl Iterator<Item = &'a Rule> + use<'a> {
+        let (place, priority) = (form.place(), form.priority());
+        let table = self.table(datapath);
+        let is_scanned = table.is_some_and(|table| table.shapes.has_beside(form.shape()));
+        let places = match is_scanned {
+            true => RulePlace::ALL,
+            false => place..=place,
+        };
+        let rules = self.range(datapath, places).map(|(_, rule)| rule);
+        rules.filter(move |rule| rule.subject.may_conflict() && rule.form.priority() == priority)
     }
 
     /// Returns how many entries a switch should have.
@@ -512,6 +460,7 @@ impl Desired {
         };
         let number = match table.places.entry(place) {
             Entry::Vacant(free) => {
+                table.shapes.add(&rule);
                 let number = *free.insert(table.rules.insert(rule));
                 return (table.order(number, place, is_sent), None);
             }
@@ -542,6 +491,8 @@ impl Desired {
             return (Order::Nothing, contest(subject, holder));
         }
         shift(&mut self.owned, present.owner, held, Fate::Lost);
+        table.shapes.remove(present);
+        table.shapes.add(&rule);
         std::mem::swap(present, &mut rule);
         waiting.push(rule);
         let order = table.order(number, place, is_sent);
@@ -577,12 +528,17 @@ impl Desired {
         let Some(next) = next else {
             let number = table.places.remove(&place);
             let gone = number.and_then(|number| table.rules.remove(number));
-            return gone.map_or(Order::Nothing, |gone| Order::Delete(gone.form));
+            return gone.map_or(Order::Nothing, |gone| {
+                table.shapes.remove(&gone);
+                Order::Delete(gone.form)
+            });
         };
         let Some(number) = table.places.get(&place).copied() else {
             return Order::Nothing;
         };
         if let Some(present) = table.rules.get_mut(number) {
+            table.shapes.remove(present);
+            table.shapes.add(&next);
             *present = next;
         }
         table.order(number, place, true)

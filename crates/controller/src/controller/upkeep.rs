@@ -310,11 +310,9 @@ impl Programs {
         rule: &PlacedRule,
     ) -> impl Iterator<Item = (DatapathId, EntryOwner, u16)> {
         let form = rule.form();
-        let present = network.tables.desired.of_switch(rule.datapath);
-        let present = present.map(|(_, present)| present);
-        present.filter_map(move |present| {
-            let is_rival = present.form.priority() == form.priority() && present.form != form;
-            if !is_rival {
+        let rivals = network.tables.desired.rivals(rule.datapath, &form);
+        rivals.filter_map(move |present| {
+            if present.form == form {
                 return None;
             }
             let theirs = match present.subject {

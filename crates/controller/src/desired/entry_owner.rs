@@ -88,6 +88,11 @@ impl EntryOwner {
         }
     }
 
+    /// Returns whether somebody else's entry for some of the same frames is a conflict.
+    pub(super) const fn may_conflict(self) -> bool {
+        matches!(self, Self::Intent(_) | Self::Application(_))
+    }
+
     /// Returns whose an entry with this cookie is, if the cookie alone says so: an address
     /// does not fit into one.
     pub(super) fn of_cookie(cookie: Cookie) -> Option<Self> {

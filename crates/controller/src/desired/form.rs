@@ -148,6 +148,29 @@ fn instructions_length(actions: &[Action]) -> usize {
     8 + lengths.sum::<usize>()
 }
 
+/// What an entry looks at: which bits of a frame, and at which priority of which table. Two
+/// entries of one shape are for the same frames only if they have the same place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Shape {
+    priority: u16,
+    table: TableId,
+    /// A digest of the fields and their masks.
+    fields: u64,
+}
+
+impl Shape {
+    /// Returns all shapes of the same priority.
+    pub(super) fn of_its_priority(self) -> RangeInclusive<Self> {
+        let priority = self.priority;
+        let at = |table, fields| Self {
+            priority,
+            table,
+            fields,
+        };
+        at(TableId(0), 0)..=at(TableId(u8::MAX), u64::MAX)
+    }
+}
+
 /// An entry of a flow table, without its cookie.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Form {
@@ -196,6 +219,24 @@ impl Form {
             fields_length: u16::try_from(fields_length)
                 .expect("40 fields of at most 36 bytes are shorter"),
             bytes: bytes.into_boxed_slice(),
+        }
+    }
+
+    /// Returns what it looks at.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        let mut fields = 0;
+        for field in RawField::all(&self.bytes[..usize::from(self.fields_length)]) {
+            let [high, low] = field.class;
+            let (_, mask) = field.value_and_mask();
+            for part in [&[high, low, field.number], mask.unwrap_or_default()] {
+                fields = siphash_2_4(keyed_by(fields, *b"looks at"), part);
+            }
+        }
+        Shape {
+            priority: self.priority,
+            table: self.table,
+            fields,
         }
     }
 

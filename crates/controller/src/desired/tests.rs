@@ -1,5 +1,9 @@
+use std::collections::VecDeque;
+
 use proptest::prelude::*;
+use wire::ethernet::MacAddress;
 use wire::openflow::PortNumber;
+use wire::openflow::oxm::Masked;
 
 use super::*;
 use crate::northbound::{ApplicationId, FlowId, IntentId};
@@ -126,6 +130,63 @@ proptest! {
         prop_assert!(tables.is_empty() && desired.waiting.is_empty());
         prop_assert_eq!(desired.count, 0);
     }
+}
+
+proptest! {
+    /// Held against a look at every entry: whoever wants what in which order, and with
+    /// whatever fields and priorities.
+    #[test]
+    fn rivals_are_all_that_may_be_for_the_same_frames(
+        steps in prop::collection::vec((0..4u8, any::<bool>(), drawn_rule()), 0..60),
+        asked in drawn_rule(),
+    ) {
+        let mut desired = Desired::default();
+        for (who, is_wanted, rule) in steps {
+            match is_wanted {
+                true => drop(put(&mut desired, subject(who), rule)),
+                false => drop(desired.take(subject(who), (rule.datapath, rule.place()))),
+            }
+            let form = asked.form();
+            let meets = |present: &&Rule| {
+                present.form.overlaps(&form) && present.form.priority() == form.priority()
+            };
+            let places = |rules: Vec<&Rule>| {
+                let places = rules.into_iter().map(|rule| rule.form.place());
+                places.collect::<BTreeSet<_>>()
+            };
+            let found = desired.rivals(asked.datapath, &form).filter(meets);
+            let all = desired.of_switch(asked.datapath).map(|(_, rule)| rule).filter(meets);
+            let all = all.filter(|rule| rule.subject.may_conflict());
+            prop_assert_eq!(places(found.collect()), places(all.collect()));
+        }
+    }
+}
+
+/// Draws an entry of one of two switches, for few addresses of a size that they meet.
+fn drawn_rule() -> impl Strategy<Value = PlacedRule> {
+    let mac = |number: u8| MacAddress([2, 0, 0, 0, 0, number]);
+    let field = (0..5u8, 1..4u8).prop_map(move |(kind, number)| match kind {
+        0 => vec![MatchField::InPort(PortNumber(number.into()))],
+        1 => vec![MatchField::EthDst(Masked::exact(mac(number)))],
+        2 => vec![MatchField::EthDst(Masked::under(mac(1), mac(number)))],
+        3 => vec![MatchField::EthSrc(Masked::exact(mac(number)))],
+        _ => Vec::new(),
+    });
+    let fields = (field.clone(), field).prop_filter_map("each field once", |(mut one, other)| {
+        let kinds = |fields: &[MatchField]| fields.first().map(MatchField::kind);
+        let is_twice = kinds(&one).is_some() && kinds(&one) == kinds(&other);
+        one.extend(other);
+        (!is_twice).then_some(one)
+    });
+    let others = (1..3u64, 0..2u8, 1..3u16, 1..3u32);
+    (fields, others).prop_map(
+        |(matching, (datapath, table, priority, output))| PlacedRule {
+            table: TableId(table),
+            priority,
+            matching,
+            ..rule(datapath, 1, output)
+        },
+    )
 }
 
 /// A switch that takes messages in order, refuses some, and answers barriers.
