@@ -8,7 +8,7 @@
 
 use controller::northbound::ApplicationKind;
 use controller::packet_in_classes::PUNT_WINDOW;
-use controller::{Config, ConnectionId, Controller, Input, Output};
+use controller::{Config, ConnectionId, Controller, Input, Output, StoreEvent};
 use divan::counter::ItemsCount;
 use divan::{AllocProfiler, Bencher, black_box};
 use units::Instant;
@@ -59,8 +59,7 @@ fn barrier_replies(bencher: Bencher<'_, '_>) {
 
 /// Feeds the messages that `emit` writes, a piece to each switch in turn.
 fn run(bencher: Bencher<'_, '_>, emit: impl Fn(usize, &mut Vec<u8>)) {
-    let mut controller = connected();
-    let mut now = Instant::ZERO;
+    let (mut controller, mut now) = connected();
     let pieces: Vec<Vec<u8>> = (0..32)
         .map(|piece| {
             let mut bytes = Vec::new();
@@ -87,14 +86,17 @@ fn run(bencher: Bencher<'_, '_>, emit: impl Fn(usize, &mut Vec<u8>)) {
     );
 }
 
-fn connected() -> Controller {
+/// Returns a controller that knows all switches and hosts, and what time it is.
+fn connected() -> (Controller, Instant) {
+    let mut now = Instant::ZERO;
     let mut controller = Controller::new(
-        Instant::ZERO,
+        now,
         Config::without_promises(ApplicationKind::ReactiveForwarding),
     );
+    controller.handle(now, Input::Stored(StoreEvent::Replayed));
     for switch in 1..=SWITCHES {
         let connection = ConnectionId(switch);
-        controller.handle(Instant::ZERO, Input::Connected(connection));
+        controller.handle(now, Input::Connected(connection));
         let mut bytes = Vec::new();
         Hello::OURS.emit(TransactionId(0), &mut bytes);
         let features = FeaturesReply {
@@ -111,14 +113,22 @@ fn connected() -> Controller {
         let ports = [1, 2, 3, 4].map(port);
         let body = ReplyBody::PortDescription(Sequence::of(&ports));
         MultipartReply::new(body).emit(TransactionId(0), &mut bytes);
-        for host in 0..HOSTS {
-            frame_from(host, host, &mut bytes);
+        // Asked who its master is, it says nothing: it has no roles.
+        Message::BarrierReply.emit(TransactionId(0), &mut bytes);
+        let mut take = |bytes: &[u8]| {
+            now += PUNT_WINDOW;
+            controller.handle(now, Input::Received { connection, bytes });
+            drain(&mut controller);
+        };
+        take(&bytes);
+        for first in (0..HOSTS).step_by(PIECE) {
+            bytes.clear();
+            let hosts = (first..HOSTS).take(PIECE);
+            hosts.for_each(|host| frame_from(host, host, &mut bytes));
+            take(&bytes);
         }
-        let bytes = &bytes[..];
-        controller.handle(Instant::ZERO, Input::Received { connection, bytes });
-        drain(&mut controller);
     }
-    controller
+    (controller, now)
 }
 
 fn drain(controller: &mut Controller) {
@@ -127,6 +137,7 @@ fn drain(controller: &mut Controller) {
             Output::Send { bytes, .. } => {
                 black_box(bytes);
             }
+            Output::Close { connection, reason } => panic!("{connection:?} is closed: {reason:?}"),
             other => drop(black_box(other)),
         }
     }
