@@ -243,3 +243,25 @@ mod tests {
         }
     }
 }
+
+/// Where the parts of the controller are.
+pub const PARTS_FOLDER: &str = "crates/controller/src/controller";
+
+/// The parts of the controller, the lowest last: a part is given those above it, and knows
+/// none below (decision 0028).
+pub const PARTS: [&str; 14] = [
+    "Context",
+    "Topology",
+    "Owners",
+    "Tables",
+    "Network",
+    "Recovery",
+    "ModeDesk",
+    "Promises",
+    "Programs",
+    "Southbound",
+    "HostDesk",
+    "Loading",
+    "SettingsDesk",
+    "Controller",
+];

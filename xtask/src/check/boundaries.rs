@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use crate::failure::Failure;
 use crate::finding::Finding;
 use crate::manifest::{all_dependencies, dependencies, entries};
-use crate::rooms::{BANNED_IN_PURE_ROOMS, Kind, Outside, ROOMS, Room, UNSAFE_ROOM};
+use crate::rooms::{
+    BANNED_IN_PURE_ROOMS, Kind, Outside, PARTS, PARTS_FOLDER, ROOMS, Room, UNSAFE_ROOM,
+};
 use crate::source::Source;
 use crate::workspace::Workspace;
 
@@ -43,6 +45,7 @@ pub fn check(workspace: &Workspace, sources: &[Source]) -> Result<Vec<Finding>, 
     findings.extend(check_profiles(root, &text));
     findings.extend(idle(workspace, root, &text, sources)?);
     findings.extend(sources.iter().flat_map(check_unsafe));
+    findings.extend(sources.iter().flat_map(check_parts));
     Ok(findings)
 }
 
@@ -207,12 +210,45 @@ fn check_unsafe(source: &Source) -> Vec<Finding> {
         .collect()
 }
 
+/// Finds where a part of the controller names one below its own (decision 0028).
+fn check_parts(source: &Source) -> Vec<Finding> {
+    let part = |word: &str| PARTS.iter().position(|part| *part == word);
+    let own = source.code.iter().filter_map(|line| {
+        let owner = line.strip_prefix("impl ")?.strip_suffix(" {")?;
+        part(owner)
+    });
+    let Some(own) = own.max().filter(|_| source.path.starts_with(PARTS_FOLDER)) else {
+        return Vec::new();
+    };
+    let lines = source.code.iter().enumerate();
+    let named = lines.flat_map(|(index, line)| {
+        // Behind another name it is a variant of that.
+        let line = line.replace("super::", "super ");
+        let words = line.split(|it: char| !it.is_alphanumeric() && it != '_' && it != ':');
+        let named: Vec<_> = words
+            .filter_map(|word| part(word.split(':').next()?))
+            .collect();
+        named.into_iter().map(move |named| (index, named))
+    });
+    let findings = named
+        .filter(|(_, named)| *named > own)
+        .map(|(index, named)| {
+            let text = format!(
+                "`{}` may not know `{}`, which is below it (xtask/src/rooms.rs)",
+                PARTS[own], PARTS[named]
+            );
+            Finding::in_line(&source.path, index + 1, text)
+        });
+    findings.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
     use super::{
-        check_bans, check_dependencies, check_lints, check_profiles, check_unsafe, unnamed,
+        check_bans, check_dependencies, check_lints, check_parts, check_profiles, check_unsafe,
+        unnamed,
     };
     use crate::rooms::{BANNED_IN_PURE_ROOMS, ROOMS, Room};
     use crate::source::Source;
@@ -302,6 +338,25 @@ mod tests {
         let in_linux = check_unsafe(&Source::parse(Path::new("crates/linux/src/a.rs"), text));
 
         assert_eq!((in_wire.len(), in_linux.len()), (1, 0));
+    }
+
+    #[test]
+    fn a_part_of_the_controller_knows_none_below() {
+        let path = Path::new("crates/controller/src/controller/tables.rs");
+        let text = "use super::Promises;\nimpl Tables {\n    fn f(owners: &Owners) {}\n}\n";
+
+        let findings = check_parts(&Source::parse(path, text));
+        let elsewhere = check_parts(&Source::parse(Path::new("crates/sim/src/a.rs"), text));
+
+        let texts: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            texts,
+            [
+                "error: crates/controller/src/controller/tables.rs:1: `Tables` may not know \
+              `Promises`, which is below it (xtask/src/rooms.rs)"
+            ]
+        );
+        assert_eq!(elsewhere, []);
     }
 
     fn room(name: &str) -> &'static Room {
