@@ -162,7 +162,12 @@ fn obey_13(transaction: TransactionId, asked: &of13::Message<'_>, out: &mut Vec<
     match asked {
         of13::Message::EchoRequest(Echo { data }) => Echo { data }.emit_reply(transaction, out),
         of13::Message::BarrierRequest => of13::Message::BarrierReply.emit(transaction, out),
-        of13::Message::RoleRequest(role) => role.emit_reply(transaction, out),
+        // Whoever asks is the only one, and its master.
+        of13::Message::RoleRequest(asked) => of13::RoleMessage {
+            role: of13::Role::Master,
+            ..*asked
+        }
+        .emit_reply(transaction, out),
         of13::Message::GetConfigRequest => {
             let config = of13::SwitchConfig {
                 fragments: of13::FragmentHandling::Normal,
