@@ -229,21 +229,6 @@ pub const BANNED_IN_PURE_ROOMS: [&str; 9] = [
     "std::net::UdpSocket",
 ];
 
-#[cfg(test)]
-mod tests {
-    use super::ROOMS;
-
-    #[test]
-    fn a_room_knows_only_rooms_below_it() {
-        for (index, room) in ROOMS.iter().enumerate() {
-            for known in room.may_know {
-                let below = ROOMS[..index].iter().any(|it| it.name == *known);
-                assert!(below, "{} knows {known}, which is not below it", room.name);
-            }
-        }
-    }
-}
-
 /// Where the parts of the controller are.
 pub const PARTS_FOLDER: &str = "crates/controller/src/controller";
 
@@ -265,3 +250,18 @@ pub const PARTS: [&str; 14] = [
     "SettingsDesk",
     "Controller",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::ROOMS;
+
+    #[test]
+    fn a_room_knows_only_rooms_below_it() {
+        for (index, room) in ROOMS.iter().enumerate() {
+            for known in room.may_know {
+                let below = ROOMS[..index].iter().any(|it| it.name == *known);
+                assert!(below, "{} knows {known}, which is not below it", room.name);
+            }
+        }
+    }
+}
