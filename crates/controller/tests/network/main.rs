@@ -30,9 +30,9 @@ use controller::priority;
 use controller::refusal::Refusal;
 use controller::session::{MAX_CONNECTIONS, MAX_GREETING};
 use controller::{CloseReason, Config, ConnectionId, Event, Input, Reply, Request, Requirement};
-use fake::{Network, PROMISED, group, link, mac, requirement};
+use fake::{Network, PROMISED, group, link, mac, port, requirement};
 use proptest::prelude::*;
-use units::{BitRate, Delay, Duration};
+use units::{BitRate, DataSize, Delay, Duration};
 use wire::openflow::multipart::{MultipartReply, ReplyBody};
 use wire::openflow::{
     Capabilities, DatapathId, FeaturesReply, Hello, Message, Sequence, TransactionId,
@@ -164,6 +164,53 @@ fn a_restoration_says_when_it_began_what_it_sent_and_when_it_was_confirmed() {
     };
     assert_eq!(*events[1], sent);
     assert!(matches!(events[2], Event::Restored { switches: 3, .. }));
+}
+
+/// What was prepared leaves in slices, and between two of them a switch goes that all
+/// alternatives pass, or the one where all flows begin.
+#[test]
+fn a_switch_that_goes_amid_a_restoration_keeps_no_flow_from_its_way() {
+    for gone in [3, 1] {
+        let mut network = Network::with(4, &DIAMOND, |config| {
+            for switch in config.switches.values_mut() {
+                let wide = Delay::from_us(2_000);
+                let processing = switch.processing.as_mut().unwrap();
+                processing.budget = wide;
+                let ports = switch.ports.values_mut();
+                ports.for_each(|port| port.budgets[usize::from(PROMISED)] = Some(wide));
+            }
+        });
+        network.connect_all();
+        // The first slice is 64 of them.
+        let flows = 0..200;
+        for number in flows.clone() {
+            let mut flow = requirement(&format!("trip{number}"), 1, &[4], group(number));
+            let frame = DataSize::from_bytes(84);
+            (flow.traffic.burst, flow.traffic.largest_frame) = (frame, frame);
+            flow.traffic.smallest_frame = frame;
+            flow.traffic.rate = BitRate::from_bps(10_000);
+            network.admit(flow).unwrap();
+        }
+        let is_sent = |event: &Event| matches!(event, Event::RestorationSent { .. });
+
+        network.set_carrier(port(1, 2), false);
+        let was_amid = !network.events.iter().any(is_sent);
+        network.disconnect(gone);
+        network.connect(gone);
+        network.pass(Duration::from_secs(2));
+
+        assert!(was_amid, "a slice was all of it");
+        assert!(network.events.iter().any(is_sent));
+        let without = link(1, 2);
+        let alternatives = travels(&mut network);
+        let is_alternative = |way: &Travels| *way == Travels::Alternative { without };
+        assert_eq!(alternatives.len(), flows.len());
+        assert!(alternatives.iter().all(is_alternative), "{gone} was gone");
+        for number in flows {
+            let (reached, _) = network.trace(1, group(number));
+            assert_eq!(reached, BTreeMap::from([(4, 1)]), "{gone} was gone");
+        }
+    }
 }
 
 #[test]
@@ -528,7 +575,7 @@ fn a_link_whose_probes_stop_is_lost_without_a_word_from_the_switches() {
     network.pass(Duration::from_secs(10));
     let before = network.topology().links;
 
-    network.cut.insert(fake::port(1, 2));
+    network.cut.insert(port(1, 2));
     network.pass(Duration::from_secs(5));
 
     assert_eq!(before, 4);
