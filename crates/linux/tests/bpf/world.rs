@@ -119,6 +119,9 @@ impl Cable {
         const PEER: u16 = 1;
         let namespace = Namespace::new().unwrap();
         let (far, near) = namespace.run(|| {
+            // The kernel's own reports of groups, to 33:33:…, would look like
+            // `Action::Linger`. A kernel without the protocol has no such file.
+            let _ = std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
             let request = Request::new(NEW_LINK, Purpose::Create, &[0; 16]).with(NAME, b"far\0");
             let request = request.with_nested(INFO, |info| {
                 info.append(INFO_KIND, b"veth");
