@@ -9,9 +9,6 @@
 
 #include "plan.h"
 
-#define TOKENS_PER_BYTE 8000000ull
-#define TOKENS_PER_FRAME 1000000000ull
-#define UNIT_BITS 0
 /* A verdict: the frame is dropped. Else it is by how many levels its drop
  * precedence rises. */
 #define VERDICT_DROP 0x100
@@ -38,48 +35,55 @@ CHECKED_ONCE int count_tally(u32 number, u32 frames, u32 bytes, u64 now)
 	return 0;
 }
 
-/* Returns `rate * elapsed`, or as much as can be told. */
-INLINE u64 earned(u64 rate, u64 elapsed)
-{
-	u64 upper = rate * high(elapsed);
-	u64 lower = rate * low(elapsed);
-	u64 sum = (upper << 32) + lower;
-	return upper >> 32 || sum < lower ? ~0ull : sum;
-}
-
-/* Returns whether a frame that takes so many tokens is above the rate. */
-INLINE int is_exceeded(u64 *band, u64 now, u64 cost)
+/* Returns the tokens of a bucket at a time. Within the time that it takes to fill,
+ * rate times time is less than a burst and what a nanosecond brings. */
+INLINE u64 tokens_at(const u64 *band, u64 now)
 {
 	u64 filled = band[BAND_FILLED];
 	u64 tokens = band[BAND_TOKENS];
-	u64 more = now > filled ? earned(high(band[BAND_WHAT]), now - filled) : 0;
-	u64 sum = tokens + more;
-	if (sum < tokens || sum > band[BAND_BURST])
-		sum = band[BAND_BURST];
-	if (now > filled)
+	u64 burst = band[BAND_BURST];
+	if (now <= filled)
+		return tokens;
+	u64 elapsed = now - filled;
+	if (elapsed >= band[BAND_FULL])
+		return burst;
+	u64 sum = tokens + band[BAND_RATE] * elapsed;
+	return sum > burst ? burst : sum;
+}
+
+/* Returns whether a frame of so many bytes is above the rate. */
+INLINE int is_exceeded(u64 *band, u64 now, u32 bytes)
+{
+	u64 sum = tokens_at(band, now);
+	u64 cost = band[BAND_PER_BYTE] * bytes + band[BAND_PER_FRAME];
+	if (cost < band[BAND_FLOOR])
+		cost = band[BAND_FLOOR];
+	if (now > band[BAND_FILLED])
 		WRITE_ONCE(band[BAND_FILLED], now);
-	int exceeded = sum < cost;
+	int exceeded = sum < cost || bytes > band[BAND_LONGEST];
 	WRITE_ONCE(band[BAND_TOKENS], exceeded ? sum : sum - cost);
 	return exceeded;
 }
 
 /* Lets all bands judge. Returns the verdict. */
-INLINE u32 judge_bands(struct plan *plan, u32 first, u32 count, u64 cost)
+INLINE u32 judge_bands(struct plan *plan, u32 first, u32 count, u32 bytes)
 {
 	u64 applied = 0;
+	u64 applied_rate = 0;
 	u32 applied_tally = 0;
 	u32 any = 0;
 	for (u32 at = 0; at < LIMIT_BANDS; at++) {
 		if (at >= count)
 			break;
 		u64 *band = record(&bands, first + at);
-		if (!band || !is_exceeded(band, plan->now, cost))
+		if (!band || !is_exceeded(band, plan->now, bytes))
 			continue;
-		u64 what = band[BAND_WHAT];
-		if (any && high(applied) >= high(what))
+		u64 rate = band[BAND_RATE];
+		if (any && applied_rate >= rate)
 			continue;
 		any = 1;
-		applied = what;
+		applied = band[BAND_WHAT];
+		applied_rate = rate;
 		applied_tally = low(band[BAND_TALLY]);
 	}
 	if (!any)
@@ -121,10 +125,9 @@ CHECKED_ONCE u32 judge(struct plan *plan, u32 number)
 	if (head & METER_TO_CORE || count > LIMIT_BANDS)
 		return VERDICT_NONE;
 	u32 bytes = length_now(plan);
-	u64 cost = (head & 0xff) == UNIT_BITS ? bytes * TOKENS_PER_BYTE : TOKENS_PER_FRAME;
 	if (!lock(meter))
 		return VERDICT_NONE;
-	u32 verdict = judge_bands(plan, high(head), count, cost);
+	u32 verdict = judge_bands(plan, high(head), count, bytes);
 	unlock(meter);
 	count_tally(low(meter[METER_TALLY]), 1, bytes, plan->now);
 	return verdict;

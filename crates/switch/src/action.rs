@@ -6,7 +6,7 @@
 
 use wire::ethernet::MacAddress;
 use wire::openflow::oxm::FieldKind;
-use wire::openflow::taktos::{MonitorId, QueuedFrameActions};
+use wire::openflow::taktos::{MonitorId, Police, QueuedFrameActions};
 use wire::openflow::{ControllerLength, TableId};
 
 use crate::group_table::GroupIndex;
@@ -237,8 +237,11 @@ impl Transport {
 /// What an entry does with a frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Program {
-    /// Which meter judges the frame before anything is done with it.
+    /// Which meter judges the frame before anything is done with it. One that polices is
+    /// the entry's own, and there as long as an entry holds it.
     pub(crate) meter: Option<MeterIndex>,
+    /// The contract that the meter polices, if it is the entry's own.
+    pub(crate) police: Option<Police>,
     /// Executed at once, in order.
     pub(crate) apply: Box<[Action]>,
     /// Whether the action set is emptied.

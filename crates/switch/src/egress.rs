@@ -247,10 +247,22 @@ impl Egress {
         FrameOutcome::Lives
     }
 
-    /// Notes that an entry uses groups and a meter.
-    pub(crate) fn hold_for(&mut self, program: &Program) {
+    /// Notes that an entry uses groups and a meter. What polices it is that of the entry
+    /// in whose place it is, if the contract is the same.
+    pub(crate) fn hold_for(
+        &mut self,
+        now: Instant,
+        program: &mut Program,
+        before: Option<&Program>,
+    ) {
         for group in program.groups() {
             self.groups.hold(group);
+        }
+        if let Some(police) = &program.police {
+            let kept = before.filter(|before| before.police == program.police);
+            let kept = kept.and_then(|before| before.meter);
+            let meter = kept.unwrap_or_else(|| self.meters.add_policer(now, police));
+            program.meter = Some(meter);
         }
         if let Some(meter) = program.meter {
             self.meters.meter_mut(meter).entries += 1;
@@ -267,7 +279,11 @@ impl Egress {
             self.groups.release(group);
         }
         if let Some(meter) = program.meter {
-            self.meters.meter_mut(meter).entries -= 1;
+            let entries = &mut self.meters.meter_mut(meter).entries;
+            *entries -= 1;
+            if program.police.is_some() && *entries == 0 {
+                self.meters.remove(meter);
+            }
         }
     }
 

@@ -229,7 +229,8 @@ fn compile(action: openflow::Action) -> Result<Action, BadAction> {
         | openflow::Action::Group(_)
         | openflow::Action::FlowMonitor(_)
         | openflow::Action::ModeArrange
-        | openflow::Action::QueuedFrame(_) => return Err(BadAction::BadType),
+        | openflow::Action::QueuedFrame(_)
+        | openflow::Action::Police(_) => return Err(BadAction::BadType),
     })
 }
 

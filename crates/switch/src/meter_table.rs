@@ -12,10 +12,14 @@
 use std::collections::BTreeMap;
 
 use units::Instant;
+use wire::openflow::taktos::Police;
 use wire::openflow::{MeterFlags, MeterId, MeterModFailed};
 
 use crate::counters::Tally;
-use crate::meter_band::{Band, Treatment, Unit};
+use crate::meter_band::{Band, Treatment};
+
+/// What stands for the number of the meter of an entry that polices; no meter has it.
+const NO_NUMBER: MeterId = MeterId(0);
 
 /// The place of a meter in the meter table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +36,6 @@ impl MeterIndex {
 pub(crate) struct MeterConfig {
     pub(crate) id: MeterId,
     pub(crate) flags: MeterFlags,
-    pub(crate) unit: Unit,
     pub(crate) bands: Box<[Band]>,
     /// The bands as the controller wrote them.
     pub(crate) written: Box<[u8]>,
@@ -49,6 +52,8 @@ pub(crate) struct Meter {
     pub(crate) changed: u64,
     /// How many entries use it.
     pub(crate) entries: u32,
+    /// How many frames controllers were told that were above its rate, and when.
+    pub(crate) told: (u64, Option<Instant>),
 }
 
 impl Meter {
@@ -56,10 +61,9 @@ impl Meter {
     /// rate.
     pub(crate) fn judge(&mut self, now: Instant, bytes: usize) -> Option<Treatment> {
         self.tally.count(bytes);
-        let cost = self.config.unit.cost(bytes);
         let mut applied: Option<&mut Band> = None;
         for band in &mut self.config.bands {
-            if band.is_exceeded(now, cost) && applied.as_ref().is_none_or(|it| it.rate < band.rate)
+            if band.is_exceeded(now, bytes) && applied.as_ref().is_none_or(|it| it.rate < band.rate)
             {
                 applied = Some(band);
             }
@@ -80,6 +84,8 @@ pub(crate) struct MeterTable {
     free: Vec<MeterIndex>,
     numbers: BTreeMap<MeterId, MeterIndex>,
     controller: Option<MeterIndex>,
+    /// How many meters have no number.
+    policers: usize,
     /// How many changes there were.
     count: u64,
     /// The meters that were added, changed or removed since somebody asked last;
@@ -105,6 +111,7 @@ impl MeterTable {
             free: Vec::new(),
             numbers: BTreeMap::new(),
             controller: None,
+            policers: 0,
             count: 0,
             changes: None,
         }
@@ -112,7 +119,9 @@ impl MeterTable {
 
     /// Notes what is changed from now on.
     pub(crate) fn note_changes(&mut self) {
-        self.changes = Some(self.numbers.values().copied().collect());
+        let places = (0..).map(MeterIndex).zip(&self.slots);
+        let present = places.filter(|(_, slot)| slot.is_some());
+        self.changes = Some(present.map(|(index, _)| index).collect());
     }
 
     /// Returns the meters that were changed since somebody took note of it last.
@@ -194,15 +203,38 @@ impl MeterTable {
         if self.numbers.len() >= self.capacity {
             return Err(MeterModFailed::OutOfMeters);
         }
+        let id = config.id;
+        let index = self.insert(now, config);
+        self.numbers.insert(id, index);
+        if id == MeterId::CONTROLLER {
+            self.controller = Some(index);
+        }
+        Ok(())
+    }
+
+    /// Adds the meter of an entry that polices, which has no number.
+    pub(crate) fn add_policer(&mut self, now: Instant, police: &Police) -> MeterIndex {
+        self.policers += 1;
+        let config = MeterConfig {
+            id: NO_NUMBER,
+            flags: MeterFlags::default(),
+            bands: Band::police(now, police).into(),
+            written: Box::default(),
+        };
+        self.insert(now, config)
+    }
+
+    /// Returns how many meters have no number.
+    pub(crate) const fn policers(&self) -> usize {
+        self.policers
+    }
+
+    fn insert(&mut self, now: Instant, config: MeterConfig) -> MeterIndex {
         let index = self.free.pop().unwrap_or_else(|| {
             let at = u32::try_from(self.slots.len()).expect("the capacity is below 2^32");
             self.slots.push(None);
             MeterIndex(at)
         });
-        self.numbers.insert(config.id, index);
-        if config.id == MeterId::CONTROLLER {
-            self.controller = Some(index);
-        }
         self.count += 1;
         self.note_change(index);
         self.slots[index.at()] = Some(Meter {
@@ -212,8 +244,9 @@ impl MeterTable {
             added: self.count,
             changed: self.count,
             entries: 0,
+            told: (0, None),
         });
-        Ok(())
+        index
     }
 
     /// Gives a meter a new configuration. What it counted goes on, what its
@@ -236,6 +269,7 @@ impl MeterTable {
     pub(crate) fn remove(&mut self, index: MeterIndex) {
         let id = self.meter(index).config.id;
         self.numbers.remove(&id);
+        self.policers -= usize::from(id == NO_NUMBER);
         self.slots[index.at()] = None;
         self.free.push(index);
         self.note_change(index);

@@ -6,8 +6,8 @@
 //! fail. OF13 clauses 5.9, 5.12, 7.2.4, 7.2.5 and 7.4.4.
 
 use wire::openflow::{
-    self, BadAction, BadInstruction, ControllerLength, ErrorKind, Instruction, Instructions,
-    MeterId, MeterModFailed, PortNumber, TableId,
+    self, BadAction, BadInstruction, ControllerLength, DecodeError, ErrorKind, Instruction,
+    Instructions, MeterId, MeterModFailed, PortNumber, TableId,
 };
 
 use crate::action::{ACTIONS_MAX, Action, MetadataChange, Program, Target};
@@ -16,6 +16,11 @@ use crate::egress::Egress;
 use crate::flow_table::Rule;
 use crate::header_actions::Frames;
 use crate::port::QUEUES;
+
+/// How many entries can police.
+pub(crate) const POLICERS_MAX: usize = 1 << 14;
+/// Nothing polices where another meter does, nor behind another action.
+const MISPLACED: ErrorKind = ErrorKind::BadAction(BadAction::BadExperimenterType);
 
 /// What instructions and actions are checked against.
 pub(crate) struct Compiler<'a> {
@@ -96,11 +101,12 @@ impl Compiler<'_> {
                 program.metadata = Some(MetadataChange { value, mask });
             }
             Instruction::WriteActions(actions) => {
-                program.write = self.list(&actions, &mut Frames::Any)?;
+                program.write = self.list(actions.iter(), &mut Frames::Any)?;
                 check_in_set(&program.write)?;
             }
-            Instruction::ApplyActions(actions) => program.apply = self.list(&actions, frames)?,
+            Instruction::ApplyActions(actions) => self.apply(program, frames, &actions)?,
             Instruction::ClearActions => program.clear = true,
+            Instruction::Meter(_) if program.police.is_some() => return Err(MISPLACED),
             Instruction::Meter(meter) => {
                 let unknown = ErrorKind::MeterModFailed(MeterModFailed::UnknownMeter);
                 let usable = (1..=MeterId::MAX.0).contains(&meter.0);
@@ -108,6 +114,29 @@ impl Compiler<'_> {
                 program.meter = Some(found.ok_or(unknown)?);
             }
         }
+        Ok(())
+    }
+
+    /// Takes the actions that are done at once. The first may police, in an entry without
+    /// another meter.
+    fn apply(
+        &self,
+        program: &mut Program,
+        frames: &mut Frames,
+        actions: &openflow::Actions<'_>,
+    ) -> Result<(), ErrorKind> {
+        let mut rest = actions.iter();
+        if let Some(Ok(openflow::Action::Police(police))) = actions.iter().next() {
+            if program.meter.is_some() || !matches!(self.place, Place::Entry(..)) {
+                return Err(MISPLACED);
+            }
+            if self.egress.meters.policers() >= POLICERS_MAX {
+                return Err(ErrorKind::BadAction(BadAction::TooMany));
+            }
+            program.police = Some(police);
+            rest.next();
+        }
+        program.apply = self.list(rest, frames)?;
         Ok(())
     }
 
@@ -120,7 +149,7 @@ impl Compiler<'_> {
         &self,
         actions: &openflow::Actions<'_>,
     ) -> Result<Box<[Action]>, ErrorKind> {
-        let list = self.list(actions, &mut self.frames())?;
+        let list = self.list(actions.iter(), &mut self.frames())?;
         match self.place {
             Place::Bucket => check_in_set(&list)?,
             Place::Entry(..) | Place::PacketOut => {}
@@ -137,11 +166,11 @@ impl Compiler<'_> {
 
     fn list(
         &self,
-        actions: &openflow::Actions<'_>,
+        actions: impl Iterator<Item = Result<openflow::Action, DecodeError>>,
         frames: &mut Frames,
     ) -> Result<Box<[Action]>, ErrorKind> {
         let mut list = Vec::new();
-        for action in actions.iter() {
+        for action in actions {
             if list.len() == ACTIONS_MAX {
                 return Err(ErrorKind::BadAction(BadAction::TooMany));
             }
@@ -174,6 +203,7 @@ impl Compiler<'_> {
             }
             openflow::Action::ModeArrange => Action::ModeArrange,
             openflow::Action::QueuedFrame(fates) => Action::QueuedFrame(fates),
+            openflow::Action::Police(_) => return Err(BadAction::BadExperimenterType),
             openflow::Action::CopyTtlOut
             | openflow::Action::CopyTtlIn
             | openflow::Action::SetMplsTtl(_)

@@ -244,6 +244,7 @@ impl Switch {
         }
         self.agent.note_contact(&mut self.pipeline);
         self.agent.send_mode_events(&mut self.pipeline);
+        self.agent.tell_of_policers(now, &mut self.pipeline);
         self.touched = true;
     }
 
@@ -291,10 +292,8 @@ impl Switch {
     pub fn deadline(&self) -> Option<Instant> {
         let frames = self.pipeline.egress.next_start();
         let agent = self.agent.deadline(self.now);
-        match (frames, agent) {
-            (Some(frames), Some(agent)) => Some(frames.min(agent)),
-            (frames, agent) => frames.or(agent),
-        }
+        let police = self.agent.police_due(&self.pipeline);
+        [frames, agent, police].into_iter().flatten().min()
     }
 
     /// Notes when the last bit of a frame left, which only the world knows: its

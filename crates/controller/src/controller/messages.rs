@@ -256,6 +256,7 @@ impl Controller {
             Message::Hello(_)
             | Message::EchoRequest(_)
             | Message::EchoReply(_)
+            | Message::Police(_)
             | Message::Experimenter(_)
             | Message::BundleAdd(_)
             | Message::FeaturesRequest

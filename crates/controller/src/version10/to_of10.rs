@@ -67,6 +67,7 @@ impl Translator {
                 return self.ask(transaction, &request.body, sides);
             }
             Message::Experimenter(_)
+            | Message::Police(_)
             | Message::FeaturesReply(_)
             | Message::GetConfigReply(_)
             | Message::PacketIn(_)

@@ -1,6 +1,8 @@
 //! Messages that change the tables of a switch.
 
+use units::{BitRate, DataSize};
 use wire::ethernet::MacAddress;
+use wire::openflow::taktos::{FrameLimit, Police};
 use wire::openflow::{
     Action, Actions, Band, Bands, Bucket, Buckets, BufferId, ControllerLength, Cookie, Fields,
     FlowMod, FlowModCommand, FlowModFlags, FragmentHandling, GroupId, GroupMod, GroupModCommand,
@@ -129,7 +131,10 @@ impl Changes {
             TableId::ALL => 0,
             TableId(table) => table,
         };
-        let doing = self.doing(random, table, matching);
+        let mut doing = self.doing(random, table, matching);
+        if doing.meter.is_none() && random.percent(15) {
+            doing.apply.insert(0, Action::Police(contract(random)));
+        }
         let mut instructions = Vec::new();
         instructions.extend(doing.meter.map(|meter| Instruction::Meter(MeterId(meter))));
         if !doing.apply.is_empty() {
@@ -373,5 +378,21 @@ fn band(random: &mut Random) -> Band {
             burst,
             levels: random.pick(&[0, 1, 2, 3]),
         },
+    }
+}
+
+/// Returns a contract that frames of the pools keep and exceed.
+fn contract(random: &mut Random) -> Police {
+    let largest = DataSize::from_bytes(random.pick(&[84, 700, 1_600]));
+    let limit = FrameLimit {
+        rate: random.pick(&[1, 2_000_000_000, 1 << 60]),
+        burst: random.pick(&[1_000_000, 3_500_000, 9_000_000_000]),
+    };
+    Police {
+        smallest: DataSize::from_bytes(random.pick(&[0, 84])),
+        largest,
+        rate: BitRate::from_bps(random.pick(&[1, 10_000_000, 1 << 60])),
+        burst: largest + DataSize::from_bytes(random.pick(&[0, 100, 5_000, 1_000_000_000])),
+        frames: random.percent(50).then_some(limit),
     }
 }

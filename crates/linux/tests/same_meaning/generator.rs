@@ -283,6 +283,7 @@ impl Draft {
             RequestBody::Group(GroupId::ALL),
             RequestBody::Meter(MeterId::ALL),
             RequestBody::Experimenter(Question::Losses.body()),
+            RequestBody::Experimenter(Question::Policed.body()),
             RequestBody::Experimenter(Question::Modes.body()),
             RequestBody::Experimenter(Question::Monitors.body()),
         ] {

@@ -248,7 +248,7 @@ impl Agent {
         self.journal = Some(Journal::new(pipeline, bundle.reach));
         for message in bundle.messages() {
             if let Err(kind) = self.carry_out_bundled(now, pipeline, message) {
-                self.take_back(pipeline);
+                self.take_back(now, pipeline);
                 self.refuse(id, message, kind);
                 return Err(BundleFailed::MessageFailed.into());
             }

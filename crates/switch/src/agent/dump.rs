@@ -6,6 +6,7 @@ use units::Instant;
 use super::engine_dump::EngineDump;
 use super::group_statistics::GroupDump;
 use super::inspection::{LossesDump, ResidenceDump, TallyDump};
+use super::police::PolicedDump;
 use super::session::Session;
 use super::statistics::{EntryDump, PortDump, QueueDump};
 use super::table_features::TableDump;
@@ -26,6 +27,8 @@ pub(super) enum Dump {
     Residence(ResidenceDump),
     /// It lists entries that lost frames.
     Losses(LossesDump),
+    /// It lists entries that police.
+    Policed(PolicedDump),
     /// It lists what is handled where.
     Engine(EngineDump),
 }
@@ -47,6 +50,7 @@ impl Dump {
             Self::Tables(dump) => dump.send_part(pipeline, session).map(Self::Tables),
             Self::Residence(dump) => dump.send_part(pipeline, session).map(Self::Residence),
             Self::Losses(dump) => dump.send_part(pipeline, session).map(Self::Losses),
+            Self::Policed(dump) => dump.send_part(pipeline, session).map(Self::Policed),
             Self::Engine(dump) => dump.send_part(pipeline, session).map(Self::Engine),
         }
     }

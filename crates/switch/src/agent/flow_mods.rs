@@ -147,7 +147,7 @@ impl Agent {
         match flow_mod.command {
             FlowModCommand::Add => self.add(now, pipeline, order),
             FlowModCommand::Modify | FlowModCommand::ModifyStrict => {
-                let changed = self.modify(pipeline, &order, &selection);
+                let changed = self.modify(now, pipeline, &order, &selection);
                 match order.missing {
                     Missing::Added if changed == 0 => self.add(now, pipeline, order),
                     Missing::Added | Missing::Ignored => Ok(()),
@@ -207,6 +207,7 @@ impl Agent {
                     entry.counters.frames = old.counters.frames;
                     entry.counters.bytes = old.counters.bytes;
                 }
+                egress.hold_for(now, &mut entry.program, Some(&old.program));
                 let old = flows.replace(index, entry);
                 egress.release_for(&old.program);
                 self.note(|| Change::Replaced(id, Box::new(old)));
@@ -216,12 +217,12 @@ impl Agent {
                 let index = flows
                     .insert(entry)
                     .map_err(|TableFull| ErrorKind::FlowModFailed(FlowModFailed::TableFull))?;
+                egress.hold_for(now, &mut flows.entry_mut(index).program, None);
                 self.note(|| Change::Added(id(flow_mod.table, index)));
                 index
             }
         };
         let entry = flows.entry_mut(index);
-        egress.hold_for(&entry.program);
         self.timeouts.start(id(flow_mod.table, index), entry);
         for sweep in self
             .sessions
@@ -237,6 +238,7 @@ impl Agent {
     /// there are.
     fn modify(
         &mut self,
+        now: Instant,
         pipeline: &mut Pipeline,
         order: &Order<'_>,
         selection: &Selection,
@@ -245,24 +247,25 @@ impl Agent {
         let flows = &pipeline.tables[usize::from(flow_mod.table.0)].flows;
         let meant = meant(flows, flow_mod.command, selection);
         for &index in &meant {
-            self.change(pipeline, id(flow_mod.table, index), order);
+            self.change(now, pipeline, id(flow_mod.table, index), order);
         }
         meant.len()
     }
 
     /// Replaces what an entry does; all else stays, OF13 clause 6.4.
-    pub(super) fn change(&mut self, pipeline: &mut Pipeline, id: EntryId, order: &Order<'_>) {
+    pub(super) fn change(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        id: EntryId,
+        order: &Order<'_>,
+    ) {
         let counted = pipeline.counted_elsewhere(id);
         let Pipeline { tables, egress, .. } = pipeline;
         let flows = &mut tables[usize::from(id.table.0)].flows;
         self.note(|| Change::Replaced(id, Box::new(flows.entry(id.index).clone())));
-        change(
-            egress,
-            flows,
-            id.index,
-            order.flow_mod,
-            order.program.clone(),
-        );
+        let to = (order.flow_mod, order.program.clone());
+        change(now, egress, flows, id.index, to);
         if order.flow_mod.flags.contains(FlowModFlags::RESET_COUNTS) {
             let counters = &mut flows.entry_mut(id.index).counters;
             let dropped = counters.dropped;
@@ -441,13 +444,13 @@ fn meant(flows: &FlowTable, command: FlowModCommand, selection: &Selection) -> V
 
 /// Replaces what an entry does; all else stays, OF13 clause 6.4.
 fn change(
+    now: Instant,
     egress: &mut Egress,
     flows: &mut FlowTable,
     index: EntryIndex,
-    flow_mod: &FlowMod<'_>,
-    program: Program,
+    (flow_mod, mut program): (&FlowMod<'_>, Program),
 ) {
-    egress.hold_for(&program);
+    egress.hold_for(now, &mut program, Some(&flows.entry(index).program));
     egress.release_for(&flows.reprogram(index, program));
     let entry = flows.entry_mut(index);
     entry.instructions = bytes_of(|out| flow_mod.instructions.emit(out));

@@ -16,6 +16,7 @@ use super::Agent;
 use super::dump::Dump;
 use super::engine_dump::EngineDump;
 use super::modes::send_monitors;
+use super::police::PolicedDump;
 use super::session::{ConnectionId, Session};
 use super::statistics::PART_LOOKS;
 use super::sweep::{Cursor, Place};
@@ -92,6 +93,7 @@ impl Agent {
                 send(session, transaction, Part::Last, &Answer::Modes(status));
             }
             Question::Monitors => send_monitors(now, pipeline, session, transaction),
+            Question::Policed => session.dump = Some(Dump::Policed(PolicedDump::new(transaction))),
         }
         Ok(())
     }

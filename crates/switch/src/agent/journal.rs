@@ -90,14 +90,14 @@ impl Agent {
         }
     }
 
-    pub(super) fn take_back(&mut self, pipeline: &mut Pipeline) {
+    pub(super) fn take_back(&mut self, now: Instant, pipeline: &mut Pipeline) {
         let Some(journal) = self.journal.take() else {
             return;
         };
         // Who uses which group and meter is part of what was copied.
         let counted = journal.before.is_none();
         for change in journal.changes.into_iter().rev() {
-            self.undo(pipeline, change, counted);
+            self.undo(now, pipeline, change, counted);
         }
         if let Some(before) = journal.before {
             (pipeline.egress.groups, pipeline.egress.meters) = *before;
@@ -108,7 +108,7 @@ impl Agent {
 
     /// Undoes the latest change. If `counted`, the groups and meters that
     /// entries use are told.
-    fn undo(&mut self, pipeline: &mut Pipeline, change: Change, counted: bool) {
+    fn undo(&mut self, now: Instant, pipeline: &mut Pipeline, change: Change, counted: bool) {
         let Pipeline { tables, egress, .. } = pipeline;
         match change {
             Change::Added(id) => {
@@ -119,11 +119,12 @@ impl Agent {
                     egress.release_for(&removed.entry.program);
                 }
             }
-            Change::Replaced(id, before) => {
+            Change::Replaced(id, mut before) => {
                 let flows = &mut tables[usize::from(id.table.0)].flows;
                 self.timeouts.stop(id, flows.entry_mut(id.index));
                 if counted {
-                    egress.hold_for(&before.program);
+                    let after = &flows.entry(id.index).program;
+                    egress.hold_for(now, &mut before.program, Some(after));
                 }
                 let after = flows.replace(id.index, *before);
                 if counted {
@@ -131,9 +132,9 @@ impl Agent {
                 }
                 self.timeouts.start(id, flows.entry_mut(id.index));
             }
-            Change::Removed(id, removed, _) => {
+            Change::Removed(id, mut removed, _) => {
                 if counted {
-                    egress.hold_for(&removed.entry.program);
+                    egress.hold_for(now, &mut removed.entry.program, None);
                 }
                 let flows = &mut tables[usize::from(id.table.0)].flows;
                 flows.put_back(id.index, *removed);

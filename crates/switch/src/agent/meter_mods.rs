@@ -128,7 +128,6 @@ fn compile(
     Ok(MeterConfig {
         id: meter_mod.meter,
         flags,
-        unit,
         bands: bands.into(),
         written: bytes_of(|out| meter_mod.bands.emit(out)),
     })

@@ -31,6 +31,7 @@ mod modes;
 mod packet_buffers;
 mod packet_in;
 mod packet_out;
+mod police;
 mod ports;
 mod requests;
 mod roles;
@@ -135,6 +136,8 @@ pub(crate) struct Agent {
     pub(crate) lost_contacts: u64,
     /// Whether a controller was there when it was last looked.
     in_contact: bool,
+    /// What controllers are to hear of those who exceed their contracts.
+    police: police::Watch,
 }
 
 /// How much a step took.
@@ -179,6 +182,7 @@ impl Agent {
             bad_connections: 0,
             lost_contacts: 0,
             in_contact: false,
+            police: police::Watch::default(),
         }
     }
 

@@ -127,6 +127,7 @@ impl Agent {
             // What only a switch says, and what this switch does not have.
             Message::FeaturesReply(_)
             | Message::GetConfigReply(_)
+            | Message::Police(_)
             | Message::PacketIn(_)
             | Message::FlowRemoved(_)
             | Message::PortStatus(_)

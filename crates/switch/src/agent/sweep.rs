@@ -314,7 +314,7 @@ impl Agent {
         }
         for order in orders {
             if let Err(kind) = self.carry_out_short(now, pipeline, order) {
-                self.take_back(pipeline);
+                self.take_back(now, pipeline);
                 return Err(kind);
             }
         }
@@ -428,7 +428,7 @@ impl Agent {
                 _ if !is_meant() => return Ok(0),
                 // What entries do is the same at all levels that are meant.
                 FlowModCommand::Modify | FlowModCommand::ModifyStrict => {
-                    self.change(pipeline, id, &orders[0]);
+                    self.change(now, pipeline, id, &orders[0]);
                 }
                 FlowModCommand::Delete | FlowModCommand::DeleteStrict => {
                     self.remove(now, pipeline, id, FlowRemovedReason::Delete);

@@ -128,7 +128,7 @@ impl Region {
             Self::Groups => 12,
             Self::Buckets => 4,
             Self::Meters => 8,
-            Self::Bands => 8,
+            Self::Bands => 16,
             Self::Tallies => 4,
             Self::Queues => 4,
             Self::Arrivals => 4,
@@ -442,8 +442,7 @@ pub mod bucket {
 pub mod meter {
     /// Since when the two versions hold.
     pub const SINCE: [usize; 2] = [0, 1];
-    /// The two versions: the unit (bits 0 to 7: 0 bits, 1 frames), bits of this
-    /// module (bits 8 to 15), how many bands (bits 16 to 31), the first band
+    /// The two versions: bits of this module (bits 8 to 15), how many bands (bits 16 to 31), the first band
     /// (high half).
     pub const VERSIONS: [usize; 2] = [2, 3];
     pub const TALLY: usize = 4;
@@ -457,8 +456,7 @@ pub mod meter {
 /// Words of a record of [`Region::Bands`], whose arithmetic is that of
 /// `meter_band`.
 pub mod band {
-    /// 0 to drop, 1 to remark (bits 0 to 7); by how many levels (bits 8 to 15);
-    /// the rate in tokens a nanosecond (high half).
+    /// 0 to drop, 1 to remark (bits 0 to 7); by how many levels (bits 8 to 15).
     pub const WHAT: usize = 0;
     /// The tokens of a burst.
     pub const BURST: usize = 1;
@@ -468,6 +466,18 @@ pub mod band {
     pub const FILLED: usize = 3;
     /// The tally of the band.
     pub const TALLY: usize = 4;
+    /// In tokens a nanosecond.
+    pub const RATE: usize = 5;
+    /// The tokens that a frame takes for each of its bytes.
+    pub const PER_BYTE: usize = 6;
+    /// The tokens that a frame takes besides.
+    pub const PER_FRAME: usize = 7;
+    /// The least that a frame takes.
+    pub const FLOOR: usize = 8;
+    /// After how many nanoseconds an empty bucket is full.
+    pub const FULL: usize = 9;
+    /// A frame of more bytes is above the rate.
+    pub const LONGEST: usize = 10;
 }
 
 /// Words of a record of [`Region::Tallies`].

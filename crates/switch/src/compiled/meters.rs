@@ -12,7 +12,7 @@ use super::layout::{Region, band, limit, meter, need};
 use super::memory::Record;
 use super::room::Range;
 use super::store::{Counted, Store};
-use crate::meter_band::{Band, Treatment, Unit};
+use crate::meter_band::{Band, Treatment};
 use crate::meter_table::{Meter, MeterIndex, MeterTable};
 use wire::openflow::taktos::CoreReason as Reason;
 
@@ -195,7 +195,7 @@ impl MeterForm {
             ..Written::default()
         };
         new.reason = new.put(meter, store).err();
-        let word = new.word(meter.config.unit);
+        let word = new.word();
         let write = |version: usize, words: Record<'_>| words.set(meter::VERSIONS[version], word);
         new.version = store.write_version(Region::Meters, self.record, seen, meter::SINCE, write);
         let reason = new.reason;
@@ -233,16 +233,12 @@ impl Written {
         Ok(())
     }
 
-    fn word(&self, unit: Unit) -> u64 {
-        let unit = match unit {
-            Unit::Bits => 0,
-            Unit::Frames => 1,
-        };
+    fn word(&self) -> u64 {
         let to_core = match self.reason {
             Some(_) => meter::TO_CORE,
             None => 0,
         };
-        unit | to_core | u64::from(self.bands.count) << 16 | u64::from(self.bands.first) << 32
+        to_core | u64::from(self.bands.count) << 16 | u64::from(self.bands.first) << 32
     }
 }
 
@@ -253,7 +249,13 @@ fn write_band(store: &Store, record: u32, band: &Band, tally: u32) {
     };
     let words = store.record(Region::Bands, record);
     let set = |at: usize, value: u64| words.set(at, value);
-    set(band::WHAT, what | u64::from(band.rate) << 32);
+    set(band::WHAT, what);
+    set(band::RATE, band.rate);
+    set(band::PER_BYTE, band.cost.per_byte);
+    set(band::PER_FRAME, band.cost.per_frame);
+    set(band::FLOOR, band.cost.floor);
+    set(band::FULL, band.fills_in().as_ns());
+    set(band::LONGEST, band.longest);
     set(band::BURST, band.burst);
     let (tokens, filled) = band.left();
     set(band::TOKENS, tokens);

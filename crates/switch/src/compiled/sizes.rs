@@ -4,12 +4,13 @@
 //! own core. An entry that is changed has two records until nobody can see the old
 //! one any more, and a bundle may change all entries at once, so there are two
 //! records for each entry. With 1,024 entries all regions together have about a
-//! megabyte.
+//! megabyte and a half.
 
 use super::layout::{Region, limit};
 use crate::config::Config;
 use crate::modes::MONITORS_MAX;
 use crate::port::QUEUES;
+use crate::program::POLICERS_MAX;
 
 /// Records of entries for each entry that is to fit.
 const VERSIONS: usize = 2;
@@ -20,6 +21,8 @@ const ACTIONS_PER_ENTRY: usize = 6;
 const ENTRIES_PER_GROUP: usize = 4;
 /// Buckets of a group or bands of a meter, on the average.
 const PARTS: usize = 4;
+/// Bands of a meter of an entry that polices.
+const BANDS_OF_POLICER: usize = 2;
 /// Masks of all tables together, for each table; at least those that one table can
 /// have.
 const MASKS_PER_TABLE: usize = 16;
@@ -34,6 +37,7 @@ pub struct Sizes {
     ports: usize,
     groups: usize,
     meters: usize,
+    policers: usize,
     processors: usize,
 }
 
@@ -49,6 +53,7 @@ impl Sizes {
             ports: config.ports.len(),
             groups: config.groups.min(entries / ENTRIES_PER_GROUP),
             meters: config.meters.min(entries / ENTRIES_PER_GROUP),
+            policers: entries.min(POLICERS_MAX),
             processors,
         }
     }
@@ -63,7 +68,9 @@ impl Sizes {
     #[must_use]
     pub fn records(&self, region: Region) -> usize {
         let entries = self.entries * VERSIONS;
-        let (buckets, bands) = (self.groups * PARTS, self.meters * PARTS);
+        let buckets = self.groups * PARTS;
+        let meters = self.meters + self.policers;
+        let bands = self.meters * PARTS + self.policers * BANDS_OF_POLICER;
         let records = match region {
             Region::Settings | Region::Totals | Region::Modes => 1,
             Region::Monitors => MONITORS_MAX.min(self.entries / ENTRIES_PER_GROUP),
@@ -79,9 +86,9 @@ impl Sizes {
             Region::Actions => self.entries * ACTIONS_PER_ENTRY,
             Region::Groups => self.groups,
             Region::Buckets => buckets,
-            Region::Meters => self.meters,
+            Region::Meters => meters,
             Region::Bands => bands,
-            Region::Tallies => entries + self.groups + buckets + self.meters + bands,
+            Region::Tallies => entries + self.groups + buckets + meters + bands,
         };
         // Nobody can map an array of nothing.
         records.max(1)

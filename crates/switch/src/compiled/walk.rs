@@ -145,6 +145,7 @@ impl<'a> Walk<'a> {
         let meter = low32(word(entry::METER)).checked_sub(1);
         let program = Program {
             meter: meter.map(|meter| self.meter(meter, means)).transpose()?,
+            police: None,
             apply: first
                 .chain(self.actions(apply, means))
                 .collect::<Result<_, _>>()?,

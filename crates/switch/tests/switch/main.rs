@@ -21,6 +21,7 @@ mod layers;
 mod matching;
 mod meters;
 mod modes;
+mod policing;
 mod references;
 mod reserved_ports;
 mod robustness;

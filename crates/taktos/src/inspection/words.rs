@@ -5,6 +5,7 @@ use std::fmt::{Display, LowerHex};
 
 use serde_json::{Map, Value};
 use wire::openflow::oxm::{Masked, VlanMatch};
+use wire::openflow::taktos::Police;
 use wire::openflow::{
     Action, Actions, Band, Bucket, ControllerLength, DecodeError, FieldKind, Fields, GroupId,
     GroupType, Instruction, Instructions, MatchField, MeterId, PortNumber,
@@ -104,7 +105,21 @@ pub fn action(action: &Action) -> String {
         Action::FlowMonitor(monitor) => format!("flow_monitor:{}", monitor.0),
         Action::ModeArrange => "mode_arrange".to_owned(),
         Action::QueuedFrame(fates) => format!("queued_fate:{:#010x}", fates.number()),
+        Action::Police(police) => police_words(&police),
     }
+}
+
+fn police_words(police: &Police) -> String {
+    let mut words = format!(
+        "police(rate={},burst={},largest={}",
+        police.rate, police.burst, police.largest
+    );
+    if let Some(frames) = police.frames {
+        let whole = |millionths: u64| millionths as f64 / 1e6;
+        let (rate, burst) = (whole(frames.rate), whole(frames.burst));
+        words += &format!(",frames={rate}/s,frames_burst={burst}");
+    }
+    words + ")"
 }
 
 /// Returns a port as `ovs-ofctl` names it.

@@ -1,6 +1,6 @@
 //! What is done with a frame (OF13 clause 7.2.5), the actions of ours included.
 
-use super::taktos::{self, MonitorId, QueuedFrameActions};
+use super::taktos::{self, MonitorId, Police, QueuedFrameActions};
 use super::{
     ActionError, DecodeError, Element, GroupId, MatchField, PortNumber, QueueId, Sequence,
 };
@@ -22,6 +22,7 @@ const TAKTOS_LENGTH: usize = 16;
 const FLOW_MONITOR: u16 = 1;
 const MODE_ARRANGE: u16 = 2;
 const QUEUED_FATE: u16 = 3;
+const POLICE: u16 = 4;
 
 numbered! {
     /// Which action (`ofp_action_type`).
@@ -119,6 +120,8 @@ pub enum Action {
     /// Says what becomes of the frame if it still waits when a level is in force,
     /// of Taktos.
     QueuedFrame(QueuedFrameActions),
+    /// Drops frames that exceed a contract, of Taktos. It stands first.
+    Police(Police),
 }
 
 impl Action {
@@ -190,11 +193,19 @@ impl Action {
 
     /// Reads what stands behind our number.
     fn read_ours(body: usize, mut reader: Reader<'_>) -> Result<Self, ActionError> {
-        if body + HEADER_LENGTH != TAKTOS_LENGTH {
-            return Err(ActionError::Length);
-        }
         let kind = reader.u16()?;
         reader.skip(2)?;
+        let length = match kind {
+            POLICE => usize::from(Police::ACTION_BYTES),
+            _ => TAKTOS_LENGTH,
+        };
+        if body + HEADER_LENGTH != length {
+            return Err(ActionError::Length);
+        }
+        if kind == POLICE {
+            let police = Police::parse(&mut reader).map_err(|_| ActionError::Length)?;
+            return police.map(Self::Police).ok_or(ActionError::Argument);
+        }
         let argument = reader.u32()?;
         match kind {
             FLOW_MONITOR => Ok(Self::FlowMonitor(MonitorId(argument))),
@@ -254,6 +265,11 @@ impl Action {
             Self::FlowMonitor(MonitorId(id)) => ours(&mut writer, FLOW_MONITOR, id),
             Self::ModeArrange => ours(&mut writer, MODE_ARRANGE, 0),
             Self::QueuedFrame(fates) => ours(&mut writer, QUEUED_FATE, fates.number()),
+            Self::Police(police) => {
+                writer.u16(EXPERIMENTER).u16(Police::ACTION_BYTES);
+                writer.u32(taktos::EXPERIMENTER).u16(POLICE).zeros::<2>();
+                police.emit(&mut writer);
+            }
         }
     }
 }

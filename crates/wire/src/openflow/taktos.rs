@@ -10,6 +10,7 @@ mod cost;
 mod engine;
 mod losses;
 mod mode;
+mod police;
 mod residence;
 mod tally;
 
@@ -22,6 +23,8 @@ pub use mode::{
     ModeStatus, MonitorCommand, MonitorContract, MonitorId, MonitorMod, MonitorReport,
     QueuedFrameAction, QueuedFrameActions, ShadowMod, SignalFault, Trunk, TrunkStatus,
 };
+pub(in crate::openflow) use police::POLICE_EVENT;
+pub use police::{FrameLimit, Police, PoliceEvent, PolicedEntry};
 pub use residence::{QueueResidence, ResidenceBucket};
 pub use tally::SwitchTally;
 
@@ -49,6 +52,8 @@ pub enum Question {
     Modes,
     /// What monitors saw.
     Monitors,
+    /// What entries that police have seen.
+    Policed,
 }
 
 /// An answer, or a part of it.
@@ -68,10 +73,12 @@ pub enum Answer<'a> {
     Modes(ModeStatus<'a>),
     /// What monitors saw, one by one.
     Monitors(Sequence<'a, MonitorReport>),
+    /// What entries that police have seen, one by one.
+    Policed(Sequence<'a, PolicedEntry>),
 }
 
 impl Question {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Cost,
         Self::Residence,
         Self::Losses,
@@ -79,6 +86,7 @@ impl Question {
         Self::Engine,
         Self::Modes,
         Self::Monitors,
+        Self::Policed,
     ];
 
     const fn number(self) -> u32 {
@@ -90,6 +98,7 @@ impl Question {
             Self::Engine => 5,
             Self::Modes => 6,
             Self::Monitors => 7,
+            Self::Policed => 9,
         }
     }
 
@@ -133,6 +142,7 @@ impl<'a> Answer<'a> {
             Question::Engine => Self::Engine(EngineReply::parse(body.data)?),
             Question::Modes => Self::Modes(ModeStatus::parse(body.data)?),
             Question::Monitors => Self::Monitors(Sequence::from_bytes(body.data)),
+            Question::Policed => Self::Policed(Sequence::from_bytes(body.data)),
         }))
     }
 
@@ -147,6 +157,7 @@ impl<'a> Answer<'a> {
             Self::Engine(_) => Question::Engine,
             Self::Modes(_) => Question::Modes,
             Self::Monitors(_) => Question::Monitors,
+            Self::Policed(_) => Question::Policed,
         }
     }
 
@@ -162,6 +173,7 @@ impl<'a> Answer<'a> {
             Self::Engine(engine) => engine.emit(data),
             Self::Modes(status) => status.emit(data),
             Self::Monitors(monitors) => monitors.emit(data),
+            Self::Policed(entries) => entries.emit(data),
         }
         Experimenter {
             experimenter: EXPERIMENTER,

@@ -1,6 +1,6 @@
 //! What a walk finds, told word by word.
 
-use super::super::layout::{Region, action, bucket, entry, group, limit, meter, operation};
+use super::super::layout::{Region, action, band, bucket, entry, group, limit, meter, operation};
 use super::super::walk::{Found, Walk, low16, low32};
 use crate::packet_key::PacketKey;
 
@@ -53,7 +53,7 @@ impl Describing<'_> {
         does.push(low32(word).into());
         for band in 0..u32::from(low16(word >> 16)) {
             let words = self.0.record(Region::Bands, low32(word >> 32) + band);
-            does.extend(words.read::<2>(0));
+            does.extend([words.get(band::RATE), words.get(band::BURST)]);
         }
     }
 

@@ -115,7 +115,7 @@ fn does(pipeline: &Pipeline, entry: &Entry) -> Vec<u64> {
             does.push(u64::try_from(bands.len()).unwrap() << 16);
             for band in bands {
                 assert_eq!(band.treatment, Treatment::Drop);
-                does.extend([u64::from(band.rate) << 32, band.burst]);
+                does.extend([band.rate, band.burst]);
             }
         }
     }

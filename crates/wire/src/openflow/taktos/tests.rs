@@ -2,7 +2,10 @@ use proptest::prelude::*;
 use units::Duration;
 
 use super::*;
-use crate::openflow::{Cookie, Fields, GroupId, MatchField, MeterId, PortNumber, QueueId, TableId};
+use crate::openflow::{
+    BadAction, Cookie, Element, ErrorKind, Fields, GroupId, MatchField, MeterId, PortNumber,
+    QueueId, TableId,
+};
 
 fn there_and_back(answer: &Answer<'_>) {
     let mut data = Vec::new();
@@ -85,6 +88,46 @@ fn every_answer_is_read_as_it_was_written() {
     }));
 }
 
+/// Bytes 12 to 55 of the action, behind those of an output.
+fn police(numbers: [u64; 6]) -> Result<crate::openflow::Action, ErrorKind> {
+    let [smallest, largest, rate, burst, frame_rate, frame_burst] = numbers;
+    let mut action = vec![0xff, 0xff, 0, 56, 0, 6, 0x74, 0x6b, 0, 4, 0, 0];
+    for bits in [smallest, largest] {
+        action.extend_from_slice(&bits.to_be_bytes()[4..]);
+    }
+    for number in [rate, burst, frame_rate, frame_burst] {
+        action.extend_from_slice(&number.to_be_bytes());
+    }
+    action.extend_from_slice(&[0; 4]);
+    let parsed = crate::openflow::Action::parse(&action);
+    parsed
+        .map(|(action, _)| action)
+        .map_err(|error| error.kind())
+}
+
+#[test]
+fn a_contract_that_cannot_be_counted_is_refused() {
+    let good = [672, 12_304, 1_000_000, 12_304, 2_000_000, 1_000_000];
+    assert!(police(good).is_ok());
+    let no_rate = [672, 12_304, 0, 12_304, 0, 0];
+    let small_burst = [672, 12_304, 1, 12_303, 0, 0];
+    let sizes_swapped = [12_305, 12_304, 1, 20_000, 0, 0];
+    let burst_beyond = [672, 12_304, 1, 9_000_000_001, 0, 0];
+    let rate_beyond = [672, 12_304, (1 << 60) + 1, 12_304, 0, 0];
+    let no_frame = [672, 12_304, 1, 12_304, 1, 999_999];
+    for bad in [
+        no_rate,
+        small_burst,
+        sizes_swapped,
+        burst_beyond,
+        rate_beyond,
+        no_frame,
+    ] {
+        let refused = ErrorKind::BadAction(BadAction::BadArgument);
+        assert_eq!(police(bad), Err(refused), "{bad:?}");
+    }
+}
+
 #[test]
 fn where_frames_are_handled_is_read_as_it_was_written() {
     let fields = [MatchField::InPort(PortNumber(3))];
@@ -115,7 +158,7 @@ fn where_frames_are_handled_is_read_as_it_was_written() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_read_or_refused(kind in 0u32..9, data: Vec<u8>) {
+    fn any_bytes_are_read_or_refused(kind in 0u32..11, data: Vec<u8>) {
         let body = Experimenter { experimenter: EXPERIMENTER, kind, data: &data };
 
         match Answer::parse(&body) {
@@ -130,6 +173,7 @@ proptest! {
             Ok(Some(Answer::Engine(engine))) => engine.items.iter().for_each(drop),
             Ok(Some(Answer::Modes(status))) => status.trunks.iter().for_each(drop),
             Ok(Some(Answer::Monitors(monitors))) => monitors.iter().for_each(drop),
+            Ok(Some(Answer::Policed(entries))) => entries.iter().for_each(drop),
             Ok(Some(Answer::Cost(cost))) => cost.tables.iter().for_each(drop),
             Ok(Some(Answer::Tally(_)) | None) | Err(_) => {}
         }

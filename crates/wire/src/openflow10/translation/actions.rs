@@ -96,7 +96,8 @@ impl Action {
             | Wide::PopPbb
             | Wide::FlowMonitor(_)
             | Wide::ModeArrange
-            | Wide::QueuedFrame(_) => None,
+            | Wide::QueuedFrame(_)
+            | Wide::Police(_) => None,
         }
     }
 

@@ -1,13 +1,13 @@
 //! What holds for every message, of which [`visit`] makes any.
 
 use proptest::prelude::*;
-use units::Duration;
+use units::{BitRate, DataSize, Duration, Instant};
 
 use super::*;
 use crate::ethernet::MacAddress;
 use crate::openflow::multipart::PortStatistics;
 use crate::openflow::oxm::Masked;
-use crate::openflow::taktos::MonitorId;
+use crate::openflow::taktos::{FrameLimit, MonitorId, Police, PoliceEvent, PolicedEntry};
 
 mod modes;
 mod multiparts;
@@ -72,7 +72,7 @@ impl Seeds {
         ]
     }
 
-    fn actions(&self) -> [Action; 19] {
+    fn actions(&self) -> [Action; 20] {
         [
             Action::Output {
                 port: PortNumber(self.u32(0)),
@@ -96,7 +96,38 @@ impl Seeds {
             Action::FlowMonitor(MonitorId(self.u32(11))),
             Action::ModeArrange,
             Action::QueuedFrame(modes::fates(self)),
+            Action::Police(self.police()),
         ]
+    }
+
+    /// Returns a contract that can be counted.
+    fn police(&self) -> Police {
+        let smallest = DataSize::from_bits(u64::from(self.u32(12) / 4));
+        let largest = smallest + DataSize::from_bits(u64::from(self.u32(13) / 4));
+        let limit = FrameLimit {
+            rate: self.u64(14) >> 5 | 1,
+            burst: 1_000_000 + u64::from(self.u32(15)),
+        };
+        Police {
+            smallest,
+            largest,
+            rate: BitRate::from_bps(self.u64(16) >> 5 | 1),
+            burst: largest + DataSize::from_bits(u64::from(self.u32(17))),
+            frames: (self.u8(18) & 1 == 0).then_some(limit),
+        }
+    }
+
+    fn policed(&self) -> PolicedEntry {
+        PolicedEntry {
+            table: TableId(self.u8(0)),
+            priority: self.u16(1),
+            input: PortNumber(self.u32(2)),
+            cookie: Cookie(self.u64(3)),
+            frames: self.u64(4),
+            bytes: self.u64(5),
+            exceeded: self.u64(6),
+            exceeded_bytes: self.u64(7),
+        }
     }
 
     fn port(&self) -> PortDescription {
@@ -143,6 +174,11 @@ fn visit(seeds: &Seeds, visit: &mut dyn FnMut(&Message<'_>)) {
     visit_groups_and_meters(seeds, visit);
     visit_bundles(seeds, visit);
     modes::visit(seeds, visit);
+    visit(&Message::Police(PoliceEvent {
+        entry: seeds.policed(),
+        since_last: seeds.u64(8),
+        noticed: Instant::from_ns(seeds.u64(9)),
+    }));
     multiparts::visit(seeds, visit);
 }
 
