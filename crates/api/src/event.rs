@@ -304,6 +304,22 @@ pub enum Event {
         /// missed, in thousandths.
         slowdown_thousandths: u32,
     },
+    /// Frames of a flow exceeded its contract, and were dropped where they came in.
+    ContractExceeded {
+        /// Its number.
+        flow: FlowId,
+        /// Its name, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// The host that sends it.
+        source: String,
+        /// Where they came in.
+        at: Place,
+        /// How many since this was told last.
+        frames: u64,
+        /// How many since its entry is there.
+        frames_in_all: u64,
+    },
     /// A flow was decided upon anew, as one of its hosts has moved.
     Readmitted {
         /// Its number.
@@ -603,6 +619,7 @@ kinds! {
         Installed "installed",
         PromiseChanged "promise-changed",
         GuaranteesMoved "guarantees-moved",
+        ContractExceeded "contract-exceeded",
         Readmitted "readmitted",
         RecordUnreadable "record-unreadable";
     Rules:
@@ -806,6 +823,20 @@ impl Event {
                 slowdown_thousandths / 1_000,
                 slowdown_thousandths / 100 % 10
             ),
+            Self::ContractExceeded {
+                flow,
+                name,
+                source,
+                at,
+                frames,
+                ..
+            } => {
+                let flow = named(*flow, name);
+                write!(
+                    f,
+                    "host {source} exceeds the contract of {flow}: {frames} frames dropped at {at}"
+                )
+            }
             Self::Readmitted { flow, name } => {
                 let flow = named(*flow, name);
                 write!(f, "{flow} decided upon anew: a host of it moved")

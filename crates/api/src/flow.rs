@@ -84,6 +84,10 @@ pub struct Accepted {
     /// Which failures the promised interruption covers; nothing if none was promised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cover: Option<Cover>,
+    /// Whether the switch that it enters first drops what exceeds its contract. Where that is
+    /// not so, the promises of others trust its source.
+    #[serde(default)]
+    pub enforced: bool,
 }
 
 /// What many share, written as what it is.

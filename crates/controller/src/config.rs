@@ -16,6 +16,10 @@ pub use api::Metric;
 use crate::northbound::{ApplicationKind, Cover, ForeignRules, Manifest};
 use crate::place::PortId;
 
+/// The tolerance of policing where nobody says another: as long as machines often stand
+/// still that forward in software.
+pub const POLICING_TOLERANCE: Duration = Duration::from_ms(1);
+
 /// Everything that the controller is told before it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -37,6 +41,10 @@ pub struct Config {
     pub foreign_rules: ForeignRules,
     /// The criticality modes of the network, if it has any.
     pub modes: Option<Modes>,
+    /// How much later than they came the frames of a policed flow may be judged, beyond what
+    /// is known of the switch: so much more of it passes at once. Nothing if no flow is
+    /// policed, and all sources are trusted.
+    pub policing: Option<Duration>,
     /// How budgets are fitted to the flows that there are: those given above are the
     /// least then. Nothing if they stay as they are, as they do in any case where flows
     /// are promised something at levels of criticality.
@@ -74,6 +82,7 @@ impl Config {
             probe_key: None,
             foreign_rules: ForeignRules::Keep,
             modes: None,
+            policing: Some(POLICING_TOLERANCE),
             fit: None,
             claim: Claim::default(),
             seed: 1,

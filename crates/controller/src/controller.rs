@@ -47,6 +47,7 @@ mod network;
 mod other_masters;
 mod owners;
 mod paths;
+mod policing;
 mod proactive;
 mod programs;
 mod promises;

@@ -401,6 +401,15 @@ impl Flows {
         }
     }
 
+    /// Has the flows be looked at again that come in at a switch.
+    pub fn look_again_at(&mut self, datapath: DatapathId) {
+        let ports = [PortNumber(0), PortNumber(u32::MAX)].map(|port| PortId::new(datapath, port));
+        let [first, last] = ports;
+        let entering = self.by_source.range(first..=last);
+        let flows = entering.flat_map(|(_, entering)| entering.flows());
+        self.altered.extend(flows);
+    }
+
     /// Returns a flow whose way is other than when this was last asked, or that is gone.
     pub fn take_altered(&mut self) -> Option<FlowId> {
         self.altered.pop_first()

@@ -330,6 +330,9 @@ pub struct Requirement {
     /// Whether it may have another one where a promise is refused in this: the least urgent
     /// in which its deadline can be kept. Of a flow that was admitted it is not asked again.
     pub is_class_free: bool,
+    /// Whether it is refused where its source would have to be trusted to keep its contract.
+    /// Of a flow that was admitted it is not asked again.
+    pub must_be_enforced: bool,
     /// What it never exceeds, sizes as they occupy the wire.
     pub traffic: Traffic,
     /// How late a frame may be; `None` for best effort.

@@ -262,6 +262,7 @@ impl StoredHead<'_> {
             matching: stored.matching,
             class: stored.class,
             is_class_free: false,
+            must_be_enforced: false,
             traffic: load_traffic(stored.traffic)?,
             deadline: stored.deadline,
             protection: match stored.restored_within_ns {

@@ -76,6 +76,9 @@ pub enum Refusal {
         /// The least that can be promised whatever fails.
         least: Duration,
     },
+    /// Nobody would drop what exceeds its contract.
+    #[error("switch {switch} cannot police it: its contract would be trusted, not enforced")]
+    NotEnforced { switch: String },
     /// The network has not enough left.
     #[error("{0}")]
     Shortage(Box<Shortage>),

@@ -9,6 +9,7 @@
 
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::oxm::{Masked, VlanMatch};
+use wire::openflow::taktos::Police;
 use wire::openflow::{
     Action, Cookie, DatapathId, FlowMod, MatchField, PortNumber, QueueId, TableId, TransactionId,
 };
@@ -34,6 +35,8 @@ pub struct FlowRule {
     /// All but the input port.
     fields: Vec<MatchField>,
     stencil: Stencil,
+    /// What is policed where the flow comes in, if its source is not trusted.
+    contract: Option<(PortId, Police)>,
 }
 
 impl FlowRule {
@@ -45,7 +48,25 @@ impl FlowRule {
             flow,
             stencil: Stencil::new(TABLE, priority_of(&fields), &fields),
             fields,
+            contract: None,
         }
+    }
+
+    /// Returns what is policed, and at which port.
+    #[must_use]
+    pub const fn contract(&self) -> &Option<(PortId, Police)> {
+        &self.contract
+    }
+
+    /// Has this policed from now on.
+    pub const fn set_contract(&mut self, contract: Option<(PortId, Police)>) {
+        self.contract = contract;
+    }
+
+    /// Returns what is policed of frames that come in there.
+    fn police_at(&self, entrance: PortId) -> Option<Police> {
+        let (_, police) = self.contract.filter(|(at, _)| *at == entrance)?;
+        Some(police)
     }
 
     /// Returns the fields by which it recognises frames, beside the port; always in
@@ -80,11 +101,12 @@ impl FlowRule {
         overlap && !within(self, other) && !within(other, self)
     }
 
-    /// Returns the entry for frames that come in by `input`.
+    /// Returns the entry for frames that come in by `entrance`.
     #[must_use]
-    pub fn form(&self, input: PortNumber, entry: &Entry) -> Form {
-        let actions = Actions::of(entry.class, &entry.outputs);
-        self.stencil.form(input, actions.get())
+    pub fn form(&self, entrance: PortId, entry: &Entry) -> Form {
+        let police = self.police_at(entrance);
+        let actions = Actions::of(police, entry.class, &entry.outputs);
+        self.stencil.form(entrance.port, actions.get())
     }
 
     /// Returns the place of that entry.
@@ -105,7 +127,7 @@ impl FlowRule {
     #[must_use]
     pub fn content(&self, entries: &Entries) -> Content {
         let forms = entries.iter().map(|(at, entry)| {
-            let form = self.form(at.port, entry);
+            let form = self.form(*at, entry);
             ((at.datapath, self.place(at.port)), form)
         });
         forms.collect()
@@ -119,7 +141,8 @@ impl FlowRule {
         class: u8,
     ) -> impl Iterator<Item = (RuleKey, Form)> + 'a {
         tree.branches.iter().map(move |branch| {
-            let actions = Actions::of(class, &branch.outputs);
+            let police = self.police_at(branch.entrance());
+            let actions = Actions::of(police, class, &branch.outputs);
             let form = self.stencil.form(branch.input, actions.get());
             ((branch.datapath, self.place(branch.input)), form)
         })
@@ -129,7 +152,8 @@ impl FlowRule {
     /// in `class`, or writes over what is there. `scratch` is written over.
     pub fn emit_add(&self, branch: &Branch, class: u8, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
         let subject = EntryOwner::Flow(self.flow);
-        let actions = Actions::of(class, &branch.outputs);
+        let police = self.police_at(branch.entrance());
+        let actions = Actions::of(police, class, &branch.outputs);
         self.stencil.emit_add(
             (branch.input, actions.get()),
             |place, digest| cookie(subject, place, digest),
@@ -150,17 +174,21 @@ pub(crate) fn priority_of(fields: &[MatchField]) -> u16 {
 /// What is done with frames of a flow; with one output it takes no memory.
 enum Actions {
     One([Action; 2]),
+    Policed([Action; 3]),
     Several(Vec<Action>),
 }
 
 impl Actions {
-    fn of(class: u8, outputs: &[PortNumber]) -> Self {
+    fn of(police: Option<Police>, class: u8, outputs: &[PortNumber]) -> Self {
+        let police = police.map(Action::Police);
         let queue = Action::SetQueue(QueueId(u32::from(class)));
-        match outputs {
-            [output] => Self::One([queue, Action::output(*output)]),
-            outputs => {
+        match (police, outputs) {
+            (None, [output]) => Self::One([queue, Action::output(*output)]),
+            (Some(police), [output]) => Self::Policed([police, queue, Action::output(*output)]),
+            (police, outputs) => {
                 let outputs = outputs.iter().map(|port| Action::output(*port));
-                Self::Several(std::iter::once(queue).chain(outputs).collect())
+                let first = police.into_iter().chain([queue]);
+                Self::Several(first.chain(outputs).collect())
             }
         }
     }
@@ -168,6 +196,7 @@ impl Actions {
     fn get(&self) -> &[Action] {
         match self {
             Self::One(actions) => actions,
+            Self::Policed(actions) => actions,
             Self::Several(actions) => actions,
         }
     }
@@ -394,6 +423,7 @@ mod tests {
             matching,
             class: 5,
             is_class_free: false,
+            must_be_enforced: false,
             traffic: Traffic {
                 rate: BitRate::from_mbps(1),
                 burst: frame,

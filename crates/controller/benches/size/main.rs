@@ -307,6 +307,7 @@ fn requirement(number: usize, switches: u32) -> Requirement {
         matching: from_port(TransportProtocol::Udp, usize::from(u16::MAX) - number),
         class: 0,
         is_class_free: false,
+        must_be_enforced: false,
         traffic: Traffic {
             rate: BitRate::from_bps(1_000),
             burst: DataSize::from_bytes(200),

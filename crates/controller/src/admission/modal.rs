@@ -422,6 +422,7 @@ fn at_levels(
             let required = Requirement {
                 class,
                 is_class_free: false,
+                must_be_enforced: false,
                 traffic,
                 deadline: deadline.map(|deadline| deadline.saturating_sub(lateness)),
                 ..requirement.clone()

@@ -15,6 +15,8 @@ use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
 use crate::session::Sessions;
 
+use super::policing::Policing;
+
 /// Whether the store has told all that it kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
@@ -75,6 +77,8 @@ pub struct Context {
     pub counters: Counters,
     /// What is known of all switches before they are.
     pub parameters: Arc<Parameters>,
+    /// Which switches can hold sources to their contracts.
+    pub policing: Policing,
     /// Whether something has changed on which promises may rest, since they were looked
     /// at last.
     pub are_promises_stale: bool,
@@ -98,6 +102,7 @@ impl Context {
             outbox: Outbox::default(),
             counters: Counters::default(),
             parameters: Arc::new(Parameters::new(config)),
+            policing: Policing::new(config.policing),
             are_promises_stale: false,
             are_modes_stale: true,
             memory: Memory::Incomplete,

@@ -88,6 +88,7 @@ impl Promises {
             route: Arc::clone(route),
             alternatives: Arc::clone(alternatives),
             cover: Self::cover(ctx, flow),
+            enforced: flow.rule.contract().is_some(),
         }
     }
 

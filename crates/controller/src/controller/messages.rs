@@ -235,28 +235,32 @@ impl Controller {
         message: &Message<'_>,
     ) {
         let Self { ctx, network, .. } = self;
-        let (tables, transaction) = (&mut network.tables, header.transaction);
+        let transaction = header.transaction;
         match message {
             Message::PacketIn(packet_in) => self.punted(slot, datapath, packet_in),
             Message::PortStatus(status) => self.port_changed(datapath, status),
             Message::BarrierReply => self.barrier_answered(slot, datapath, transaction),
-            Message::FlowRemoved(removed) => tables.entry_gone(ctx, datapath, removed),
+            Message::FlowRemoved(removed) => network.tables.entry_gone(ctx, datapath, removed),
             Message::BundleControl(said) => {
+                let tables = &mut network.tables;
                 tables.bundle_controlled(ctx, slot, datapath, transaction, said);
             }
             Message::Error(error) => self.refused(slot, datapath, transaction, error),
             Message::Mode(said) => self.modes.mode_said(ctx, network, datapath, said),
             Message::RoleReply(said) => self.role_said(slot, datapath, *said),
+            Message::Police(said) => network.contract_exceeded(ctx, datapath, said),
             Message::MultipartReply(reply) if self.modes.mode_reported(ctx, datapath, reply) => {}
+            Message::MultipartReply(reply)
+                if network.policing_answered(ctx, transaction, reply) => {}
             Message::MultipartReply(reply) => {
+                let Network { tables, owners, .. } = network;
                 if !tables.counts_reported(ctx, slot, datapath, transaction, reply) {
-                    tables.reported(ctx, &mut network.owners, datapath, transaction, reply);
+                    tables.reported(ctx, owners, datapath, transaction, reply);
                 }
             }
             Message::Hello(_)
             | Message::EchoRequest(_)
             | Message::EchoReply(_)
-            | Message::Police(_)
             | Message::Experimenter(_)
             | Message::BundleAdd(_)
             | Message::FeaturesRequest
@@ -359,6 +363,8 @@ impl Controller {
         owners.switch_concerns_intents(topology, datapath);
         Programs::extend_intents(ctx, network, datapath);
         network.owners.follow_links(ctx, &network.topology);
+        let transaction = network.tables.confirmations.transaction();
+        ctx.ask_for_policing(slot, datapath, transaction);
         self.modes.begin_modes(ctx, network, slot, datapath);
         if ctx.memory == Memory::Complete {
             network.topology.keep_switch(ctx, datapath);
@@ -412,9 +418,10 @@ impl Controller {
         if error.kind == ErrorKind::BadRequest(BadRequest::IsSlave) {
             return self.leave_to_other(slot, datapath);
         }
-        let is_other = self
-            .modes
-            .mode_refused(ctx, datapath, transaction, error.kind)
+        let is_other = network.policing_refused(ctx, transaction)
+            || self
+                .modes
+                .mode_refused(ctx, datapath, transaction, error.kind)
             || network
                 .tables
                 .question_refused(ctx, &mut network.owners, datapath, transaction)

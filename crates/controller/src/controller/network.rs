@@ -59,12 +59,14 @@ impl Network {
         self.set_rules(ctx, subject, Vec::new());
     }
 
-    /// Makes the guards of some of the flows what they should be whose way is another one.
+    /// Makes contract and guards of some of the flows what they should be whose way is another
+    /// one.
     pub fn guard_some(&mut self, ctx: &mut Context) {
         for _ in 0..GUARDED_AT_ONCE {
             let Some(id) = self.owners.flows.take_altered() else {
                 return;
             };
+            self.follow_contract(ctx, id);
             let subject = EntryOwner::Guard(id);
             let flow = self.owners.flows.get(id);
             let wanted = flow.map(Flow::guards).unwrap_or_default();

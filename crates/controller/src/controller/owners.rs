@@ -395,7 +395,8 @@ impl Owners {
         topology
             .expected
             .extend(unconfirmed.map(|link| (link, None)));
-        let flow = Flow::new(id, admission, reservation);
+        let mut flow = Flow::new(id, admission, reservation);
+        flow.rule.set_contract(ctx.contract(&flow.admission));
         self.flows.insert(flow);
         self.end_hosts(ctx, topology, id);
         ctx.promises_changed();

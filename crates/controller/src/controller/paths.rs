@@ -261,6 +261,7 @@ fn requirement(load: PathLoad) -> Result<Requirement, NoPath> {
         matching: FlowMatch::default(),
         class: load.class,
         is_class_free: false,
+        must_be_enforced: false,
         traffic: load.traffic,
         deadline: Some(load.deadline),
         protection: Protection::None,

@@ -219,7 +219,8 @@ impl Promises {
         modes.check_levels(&network.owners, &requirement)?;
         let id = network.owners.flows.next_id();
         let (admission, reservation) = self.decide(ctx, network, modes, id, requirement)?;
-        let flow = Flow::new(id, admission, reservation);
+        let mut flow = Flow::new(id, admission, reservation);
+        flow.rule.set_contract(ctx.contract(&flow.admission));
         network.owners.flows.insert(flow);
         network.owners.end_hosts(ctx, &network.topology, id);
         Ok(id)
@@ -273,6 +274,7 @@ impl Promises {
                     })?,
             });
         }
+        let must_be_enforced = std::mem::take(&mut requirement.must_be_enforced);
         requirement.is_class_free = false;
         let admission = Admission {
             requirement,
@@ -282,7 +284,13 @@ impl Promises {
             guarantee: reserved.map(|reserved| reserved.guarantee),
             ways: ways.ways,
         };
-        Ok((admission, reserved.map(|reserved| reserved.id)))
+        let reservation = reserved.map(|reserved| reserved.id);
+        if must_be_enforced && ctx.contract(&admission).is_none() {
+            reservation.inspect(|id| self.reservations.release(*id));
+            let switch = ctx.name_of_switch(admission.source.datapath);
+            return Err(Refusal::NotEnforced { switch });
+        }
+        Ok((admission, reservation))
     }
 
     /// Refuses an interruption that is to cover what is noticed too late for it.

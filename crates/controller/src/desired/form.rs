@@ -143,6 +143,7 @@ impl Stencil {
 fn instructions_length(actions: &[Action]) -> usize {
     let lengths = actions.iter().map(|action| match action {
         Action::Output { .. } => 16,
+        Action::Police(_) => 56,
         _ => 8,
     });
     8 + lengths.sum::<usize>()

@@ -45,6 +45,12 @@ impl Entering {
         self.by_fields.is_empty()
     }
 
+    /// Returns all of them.
+    pub fn flows(&self) -> impl Iterator<Item = FlowId> {
+        let alike = self.by_fields.values();
+        alike.flat_map(|alike| alike.iter().map(|(_, id)| *id))
+    }
+
     /// Returns those from which a rule may not be told apart: all with which it
     /// conflicts are among them.
     pub fn rivals<'a>(&'a self, rule: &'a FlowRule) -> impl Iterator<Item = FlowId> + 'a {
@@ -106,6 +112,7 @@ mod tests {
             matching,
             class: 0,
             is_class_free: false,
+            must_be_enforced: false,
             traffic: Traffic {
                 rate: BitRate::from_mbps(1),
                 burst: frame,

@@ -25,6 +25,7 @@ fn requirement(name: &str) -> Requirement {
         matching: FlowMatch::default(),
         class: 5,
         is_class_free: false,
+        must_be_enforced: false,
         traffic: traffic(),
         deadline: Some(Delay::from_us(1_000)),
         protection: Protection::None,

@@ -180,6 +180,7 @@ fn example() -> Admission {
         },
         class: 6,
         is_class_free: false,
+        must_be_enforced: false,
         traffic: Traffic {
             rate: BitRate::from_mbps(5),
             burst: DataSize::from_bytes(288),

@@ -157,6 +157,7 @@ fn controller_config() -> controller::Config {
         claim: controller::mastery::Claim::default(),
         foreign_rules: controller::northbound::ForeignRules::Keep,
         modes: None,
+        policing: Some(units::Duration::from_ms(5)),
         fit: None,
         seed: 1,
     }
@@ -192,6 +193,7 @@ fn requirement() -> Requirement {
         },
         class: 7,
         is_class_free: false,
+        must_be_enforced: false,
         traffic: Traffic {
             rate: contract().rate,
             burst: contract().burst,

@@ -490,6 +490,7 @@ pub fn config(map: &WideArea) -> Config {
         applications: vec![Manifest::built_in(ApplicationKind::Deterministic)],
         foreign_rules: ForeignRules::Keep,
         modes: None,
+        policing: None,
         fit: None,
         metric: Metric::Links,
         timers: Timers::default(),

@@ -146,6 +146,7 @@ pub fn requirement(number: usize, [from, to]: [usize; 2], terms: Terms) -> Requi
         },
         class: promised.map_or(0, |_| PROMISED),
         is_class_free: false,
+        must_be_enforced: false,
         traffic: Traffic {
             rate: BitRate::from_bps(10_000),
             burst: frame,

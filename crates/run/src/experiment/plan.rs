@@ -130,6 +130,7 @@ pub fn requirements(scenario: &Scenario, flow: &Flow) -> Vec<Requirement> {
         matching: matching(scenario, flow),
         class: scenario.class_of(flow).queue,
         is_class_free: false,
+        must_be_enforced: false,
         traffic: traffic(scenario, flow),
         deadline: flow.deadline.map(|it| less_cover(scenario, it)),
         protection: protection(flow),
@@ -213,6 +214,7 @@ fn acknowledgements(scenario: &Scenario, flow: &Flow, flood: &Requirement) -> Re
     Requirement {
         class: promised.min().unwrap_or_default(),
         is_class_free: false,
+        must_be_enforced: false,
         traffic: answer_traffic(flood.traffic),
         deadline: Some(ANSWER_DEADLINE),
         ..back(scenario, flow, flood)

@@ -381,6 +381,7 @@ impl Blueprint {
             matching: matching(flow, wish),
             class: wish.class,
             is_class_free: false,
+            must_be_enforced: false,
             traffic: Traffic {
                 rate: wish.rate,
                 burst: size * (wish.burst + 1),
@@ -482,6 +483,7 @@ impl Blueprint {
             foreign_rules: controller::northbound::ForeignRules::Keep,
             fit: None,
             modes: None,
+            policing: Some(units::Duration::ZERO),
             seed: self.seed,
         }
     }

@@ -580,6 +580,7 @@ pub fn requirement(name: &str, source: u64, destinations: &[u64], to: MacAddress
         },
         class: PROMISED,
         is_class_free: false,
+        must_be_enforced: false,
         traffic: Traffic {
             rate: BitRate::from_bps(100_000),
             burst: DataSize::from_bytes(150),
@@ -640,6 +641,7 @@ pub fn config(switches: u64, links: &[(u64, u64)]) -> Config {
         foreign_rules: controller::northbound::ForeignRules::Keep,
         fit: None,
         modes: None,
+        policing: Some(units::Duration::ZERO),
         seed: 1,
     }
 }

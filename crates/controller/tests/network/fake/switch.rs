@@ -11,7 +11,7 @@ use wire::openflow::multipart::{
     PortStatistics, ReplyBody, ReplyWriter, RequestBody, TableStatistics,
 };
 use wire::openflow::oxm::{Masked, VlanMatch};
-use wire::openflow::taktos::Question;
+use wire::openflow::taktos::{Answer, Question};
 use wire::openflow::{
     Action, Actions, BadRequest, BundleControl, BundleControlKind, BundleFailed, Capabilities,
     Cookie, DatapathId, ErrorKind, ErrorMessage, FeaturesReply, FlowMod, FlowModCommand,
@@ -65,6 +65,8 @@ pub struct Habits {
     /// port of entrance.
     pub has_dialect: bool,
     pub tells_removals: bool,
+    /// Holds sources to their contracts.
+    pub polices: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -232,12 +234,20 @@ impl FakeSwitch {
                 let body = ReplyBody::Table(Sequence::of(std::slice::from_ref(&table)));
                 MultipartReply::new(body).emit(transaction, answers);
             }
+            RequestBody::Experimenter(asked)
+                if self.habits.polices && Question::of(asked) == Some(Question::Policed) =>
+            {
+                let mut data = Vec::new();
+                let answer = Answer::Policed(Sequence::EMPTY);
+                let body = ReplyBody::Experimenter(answer.body(&mut data));
+                MultipartReply::new(body).emit(transaction, answers);
+            }
             RequestBody::Experimenter(asked) => match &self.mode {
-                Some(mode) => {
+                Some(mode) if Question::of(asked) != Some(Question::Policed) => {
                     assert_eq!(Question::of(asked), Some(Question::Modes));
                     mode.report(transaction, answers);
                 }
-                None => {
+                Some(_) | None => {
                     let kind = ErrorKind::BadRequest(BadRequest::BadExperimenter);
                     ErrorMessage::about(bytes, kind).emit(transaction, answers);
                 }
@@ -417,6 +427,7 @@ fn entry_of(flow_mod: &FlowMod<'_>, matching: Vec<MatchField>) -> FakeEntry {
             Action::Output { port, .. } => entry.outputs.push(port.0),
             Action::SetQueue(queue) => entry.queue = Some(queue.0),
             Action::FlowMonitor(_)
+            | Action::Police(_)
             | Action::ModeArrange
             | Action::QueuedFrame(_)
             | Action::SetField(MatchField::EthDst(_)) => {}

@@ -160,6 +160,7 @@ impl TryFrom<RequirementDocument> for Requirement {
             matching,
             class,
             is_class_free: document.class.is_none() && deadline.is_some(),
+            must_be_enforced: false,
             traffic,
             deadline,
             protection: document.protection,

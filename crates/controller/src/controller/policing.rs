@@ -1,0 +1,190 @@
+//! Who is held to his contract: the switch that a promised flow enters first drops what
+//! exceeds it, where it can (IEEE 802.1Qci).
+//!
+//! Which switches can is asked when they connect. Until they have said so, and of those
+//! that cannot, the promises of others trust the source.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use calculus::admission::FrameBucket;
+use units::{Delay, Duration};
+use wire::openflow::multipart::{MultipartReply, MultipartRequest, ReplyBody, RequestBody};
+use wire::openflow::taktos::{Answer, FrameLimit, Police, PoliceEvent, Question};
+use wire::openflow::{DatapathId, TransactionId};
+
+use crate::desired::EntryOwner;
+use crate::northbound::{Event, FlowId};
+use crate::place::{Place, PortId};
+use crate::record::Admission;
+use crate::session::Slot;
+
+use super::{Context, Network};
+
+/// What is known of who can police.
+#[derive(Debug)]
+pub struct Policing {
+    /// How much later than they came frames may be judged, beyond what the switch is known
+    /// for; nothing if nobody is to police.
+    tolerance: Option<Duration>,
+    able: BTreeSet<DatapathId>,
+    asked: BTreeMap<TransactionId, DatapathId>,
+}
+
+impl Policing {
+    pub const fn new(tolerance: Option<Duration>) -> Self {
+        Self {
+            tolerance,
+            able: BTreeSet::new(),
+            asked: BTreeMap::new(),
+        }
+    }
+
+    /// Takes in whether a switch can; returns whether that is new.
+    fn note(&mut self, datapath: DatapathId, can: bool) -> bool {
+        match can {
+            true => self.able.insert(datapath),
+            false => self.able.remove(&datapath),
+        }
+    }
+}
+
+impl Context {
+    /// Returns the contract of a flow that has a promise, as the switch that it enters first
+    /// is to police it, and the port where it comes in; nothing where its source is trusted.
+    ///
+    /// Frames are judged at their last bits, and a switch may be late with that. So they may
+    /// be closer together than when they left: what is granted at once grows by the rate in
+    /// the time of the largest frame on the first link, of the switch's latency, and of the
+    /// tolerance. What a flow gets at levels of criticality is watched by its monitor, which
+    /// raises the level; it is not policed.
+    pub(crate) fn contract(&self, admission: &Admission) -> Option<(PortId, Police)> {
+        let tolerance = self.policing.tolerance?;
+        let Admission {
+            requirement,
+            source,
+            ..
+        } = admission;
+        admission.guarantee?;
+        if requirement.modes.is_some() || !self.policing.able.contains(&source.datapath) {
+            return None;
+        }
+        let traffic = requirement.traffic;
+        let switch = self.parameters.of(source.datapath);
+        let latency = switch.processing.map(|it| it.latency).unwrap_or_default();
+        let on_link = switch.port(source.port).rate;
+        let on_link = on_link.time_to_send(traffic.largest_frame);
+        let late = on_link + latency + Delay::from_ns(tolerance.as_ns());
+        let police = Police {
+            smallest: traffic.smallest_frame,
+            largest: traffic.largest_frame,
+            rate: traffic.rate,
+            burst: traffic.burst + traffic.rate.most_in(late),
+            frames: traffic.frames.map(|frames| frames_at_once(frames, late)),
+        };
+        police.is_countable().then_some((*source, police))
+    }
+
+    /// Asks a switch whether it can police. `transaction` is nobody else's.
+    pub fn ask_for_policing(
+        &mut self,
+        slot: Slot,
+        datapath: DatapathId,
+        transaction: TransactionId,
+    ) {
+        if self.policing.tolerance.is_some() {
+            self.policing.asked.retain(|_, at| *at != datapath);
+            self.policing.asked.insert(transaction, datapath);
+            let question = RequestBody::Experimenter(Question::Policed.body());
+            MultipartRequest::new(question).emit(transaction, self.outbox.to(slot));
+        }
+    }
+}
+
+impl Network {
+    /// Takes in that a switch can police, if it says that; returns whether it is of concern
+    /// here.
+    pub fn policing_answered(
+        &mut self,
+        ctx: &mut Context,
+        transaction: TransactionId,
+        reply: &MultipartReply<'_>,
+    ) -> bool {
+        let ReplyBody::Experimenter(body) = &reply.body else {
+            return false;
+        };
+        let is_it = matches!(Answer::parse(body), Ok(Some(Answer::Policed(_))));
+        is_it && self.policing_known(ctx, transaction, true)
+    }
+
+    /// Takes in that a switch does not know what it was asked; returns whether that was
+    /// whether it can police.
+    pub fn policing_refused(&mut self, ctx: &mut Context, transaction: TransactionId) -> bool {
+        self.policing_known(ctx, transaction, false)
+    }
+
+    fn policing_known(&mut self, ctx: &mut Context, transaction: TransactionId, can: bool) -> bool {
+        let Some(datapath) = ctx.policing.asked.remove(&transaction) else {
+            return false;
+        };
+        if ctx.policing.note(datapath, can) {
+            self.owners.flows.look_again_at(datapath);
+        }
+        true
+    }
+
+    /// Has the switch that a flow enters first police it, or police it no more, as is known
+    /// now.
+    pub(super) fn follow_contract(&mut self, ctx: &mut Context, id: FlowId) {
+        let Some(flow) = self.owners.flows.get_mut(id) else {
+            return;
+        };
+        let contract = ctx.contract(&flow.admission);
+        if *flow.rule.contract() == contract {
+            return;
+        }
+        flow.rule.set_contract(contract);
+        let (subject, way) = (EntryOwner::Flow(id), flow.way.clone());
+        if self.tables.desired.is_owner(subject)
+            && let Some(part) = self.plan_way(id, way)
+        {
+            let parts = BTreeMap::from([(subject, part)]);
+            self.tables.begin_move(ctx, &mut self.owners, parts);
+        }
+    }
+
+    /// Tells whose frames exceeded a contract.
+    pub fn contract_exceeded(&self, ctx: &mut Context, datapath: DatapathId, said: &PoliceEvent) {
+        let entry = &said.entry;
+        let rule = self.tables.desired.by_cookie(datapath, entry.cookie);
+        let Some((_, rule)) = rule else {
+            return;
+        };
+        let EntryOwner::Flow(flow) = rule.subject else {
+            return;
+        };
+        let Some(known) = self.owners.flows.get(flow) else {
+            return;
+        };
+        let at = PortId::new(datapath, entry.input);
+        ctx.outbox.notify(Event::ContractExceeded {
+            flow,
+            name: Some(known.admission.requirement.name.clone()),
+            source: known.admission.requirement.source.clone(),
+            at: Place::new(at, ctx.name_of_switch(datapath)),
+            frames: said.since_last,
+            frames_in_all: entry.exceeded,
+        });
+    }
+}
+
+/// Returns a limit of frames that grants as much more at once as comes in a time.
+fn frames_at_once(frames: FrameBucket, late: Delay) -> FrameLimit {
+    let ns = u128::from(late.round_up().as_ns());
+    let more = (u128::from(frames.rate_per_second) * ns).div_ceil(1_000_000_000);
+    FrameLimit {
+        rate: frames.rate_per_second,
+        burst: frames
+            .burst
+            .saturating_add(u64::try_from(more).unwrap_or(u64::MAX)),
+    }
+}
