@@ -18,7 +18,7 @@ use crate::place::PortId;
 
 /// The tolerance of policing where nobody says another: as long as machines often stand
 /// still that forward in software.
-pub const POLICING_TOLERANCE: Duration = Duration::from_ms(1);
+pub const POLICING_TOLERANCE: Duration = Duration::from_ms(5);
 
 /// Everything that the controller is told before it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -20,6 +20,10 @@ pub struct Control {
     pub probe_interval: Duration,
     /// How the controller learns where the hosts are.
     pub hosts: HostDiscovery,
+    /// Whether the switch that a promised flow enters first drops what exceeds its contract.
+    pub is_policed: bool,
+    /// How much later than they came frames may be judged there; left to the world if absent.
+    pub policing_tolerance: Option<Duration>,
 }
 
 /// How the controller learns where the hosts are.

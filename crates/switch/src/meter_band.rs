@@ -183,7 +183,7 @@ impl Band {
     pub(crate) fn is_exceeded(&mut self, now: Instant, bytes: usize) -> bool {
         let elapsed = now.saturating_since(self.filled).as_ns();
         let earned = self.rate.saturating_mul(elapsed);
-        self.filled = now;
+        self.filled = self.filled.max(now);
         self.tokens = self.tokens.saturating_add(earned).min(self.burst);
         if u64::try_from(bytes).is_ok_and(|bytes| bytes > self.longest) {
             return true;

@@ -57,6 +57,11 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
+    /// Returns whether it is the meter of an entry that polices.
+    pub(crate) fn is_policer(&self) -> bool {
+        self.config.id == NO_NUMBER
+    }
+
     /// Counts a frame, and returns what is to be done with it if it is above a
     /// rate.
     pub(crate) fn judge(&mut self, now: Instant, bytes: usize) -> Option<Treatment> {

@@ -43,7 +43,8 @@ impl Egress {
         self.obey(packet, treatment)
     }
 
-    /// Returns what is to be done with a frame that comes to a meter.
+    /// Returns what is to be done with a frame that comes to a meter. A contract is kept or
+    /// not when the frame arrives, however long it waited since then.
     pub(crate) fn judge(
         &mut self,
         now: Instant,
@@ -52,7 +53,12 @@ impl Egress {
         form: Option<&Form>,
     ) -> Option<Treatment> {
         let bytes = self.pool.frame(packet.slot).len();
+        let arrived = self.pool.arrived(packet.slot);
         let meter = self.meters.meter_mut(index);
+        let now = match meter.is_policer() {
+            true => arrived,
+            false => now,
+        };
         match form {
             Some(form) => form.judge(now, index, meter, bytes),
             None => meter.judge(now, bytes),

@@ -12,6 +12,7 @@ mod modal_flows;
 mod mode_promises;
 mod modes;
 mod paths;
+mod policing;
 mod promises;
 mod protection;
 mod routes;

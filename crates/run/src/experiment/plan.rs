@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use calculus::admission::{FrameBucket, Room};
 use controller::config::{
-    BestEffortTraffic, Config, HostParameters, Metric, PortParameters, ProcessingParameters,
-    SwitchParameters, Timers,
+    BestEffortTraffic, Config, HostParameters, Metric, POLICING_TOLERANCE, PortParameters,
+    ProcessingParameters, SwitchParameters, Timers,
 };
 use controller::northbound::{
     ApplicationKind, Cover, FlowMatch, Manifest, Protection, Requirement, Traffic, Transport,
@@ -95,6 +95,10 @@ pub fn controller_config(scenario: &Scenario, open: Open) -> Config {
         claim: controller::mastery::Claim::default(),
         foreign_rules: controller::northbound::ForeignRules::Keep,
         modes: super::modes::of(scenario),
+        policing: scenario.control.is_policed.then(|| {
+            let tolerance = scenario.control.policing_tolerance;
+            tolerance.unwrap_or(POLICING_TOLERANCE)
+        }),
         fit: None,
         seed: scenario.seed,
     };

@@ -58,7 +58,7 @@ impl SimWorld {
             switches: switches.collect(),
             hosts: hosts.collect(),
             links: scenario.links.iter().map(link_part).collect(),
-            controller: Some(controller),
+            controller: Some(exact(scenario, controller)),
             control_delay: scenario.control.channel_delay.round_up(),
             carrier_detection: CARRIER_DETECTION,
         };
@@ -78,6 +78,16 @@ impl SimWorld {
     #[must_use]
     pub fn counts(&self) -> sim::world::Counts {
         self.world.counts()
+    }
+}
+
+/// Returns the same configuration with contracts policed as exactly as virtual time allows,
+/// unless the scenario grants more.
+fn exact(scenario: &Scenario, controller: Config) -> Config {
+    let tolerance = scenario.control.policing_tolerance;
+    Config {
+        policing: controller.policing.and(Some(tolerance.unwrap_or_default())),
+        ..controller
     }
 }
 

@@ -23,6 +23,14 @@ pub(crate) const HOSTS_FROM_SCENARIO: &str = "scenario";
 /// The word for capturing every link.
 pub(crate) const CAPTURE_ALL: &str = "all";
 
+/// The word for sources that are trusted.
+pub(crate) const POLICING_OFF: &str = "off";
+
+static POLICING: Choice = Choice {
+    what: "choice for policing",
+    words: &["on", POLICING_OFF],
+};
+
 static HOST_DISCOVERIES: Choice = Choice {
     what: "way to find hosts",
     words: &["first-frame", HOSTS_FROM_SCENARIO],
@@ -180,6 +188,20 @@ pub(crate) static CONTROLLER: Table = Table {
             Optional,
             Shape::Choice(&HOST_DISCOVERIES),
             "how the controller learns where hosts are; default \"first-frame\"",
+        ),
+        key(
+            "policing",
+            Optional,
+            Shape::Choice(&POLICING),
+            "whether the switch that a promised flow enters first drops what exceeds its contract; \
+             default \"on\"",
+        ),
+        key(
+            "policing_tolerance",
+            Optional,
+            Shape::Time(Zero::Allowed),
+            "how much later than they came frames may be judged by that switch, so that so much \
+             more of a flow passes at once; default \"0 s\" in virtual time and \"5 ms\" in the lab",
         ),
     ],
 };

@@ -2,7 +2,7 @@
 
 use units::{Delay, Duration};
 
-use crate::format::{CAPTURE_ALL, HOSTS_FROM_SCENARIO};
+use crate::format::{CAPTURE_ALL, HOSTS_FROM_SCENARIO, POLICING_OFF};
 use crate::mistake::Mistake;
 use crate::plan::Network;
 use crate::problem::Problems;
@@ -31,6 +31,8 @@ pub(super) fn control(record: &Record<'_>) -> Control {
             Some(HOSTS_FROM_SCENARIO) => HostDiscovery::Scenario,
             Some(_) | None => HostDiscovery::FirstFrame,
         },
+        is_policed: record.choice("policing") != Some(POLICING_OFF),
+        policing_tolerance: record.time("policing_tolerance"),
     }
 }
 

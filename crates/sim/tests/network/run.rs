@@ -237,6 +237,7 @@ fn without_promise(flow: usize) -> Accepted {
         route: Route::default().into(),
         alternatives: Vec::new().into(),
         cover: None,
+        enforced: false,
     }
 }
 

@@ -55,6 +55,10 @@ pub struct Admit {
     /// the least that can be promised.
     #[arg(long, requires = "interruption")]
     any_fault: bool,
+    /// Refuse a flow where no switch would drop what exceeds its contract, so that its source
+    /// would have to be trusted.
+    #[arg(long, value_name = "WHAT")]
+    require: Option<Required>,
     /// Say what would be decided, and beside which flows a refused one does not fit, and
     /// admit nothing.
     #[arg(long)]
@@ -73,6 +77,13 @@ pub struct Admit {
     file: file::Reading,
     #[command(flatten)]
     target: Target,
+}
+
+/// What a flow can require of the network beside its deadline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Required {
+    /// That a switch holds its source to the contract.
+    Enforced,
 }
 
 /// What one flow sends.
@@ -147,6 +158,7 @@ fn single(name: &str, arguments: &Admit) -> RequirementDocument {
         largest_frame_bytes: contract.frame.map(DataSize::bytes_up),
         smallest_frame_bytes: None,
         protection: protection(arguments.interruption, arguments.any_fault),
+        require_enforced: arguments.require.is_some(),
         modes: arguments.levels.document(),
     }
 }

@@ -105,8 +105,19 @@ fn all(flows: &FlowsDocument) -> String {
         0 => String::new(),
         disputed => format!(", {} with disputed ends", count(disputed, "flow")),
     };
+    let promised = flows
+        .flows
+        .iter()
+        .filter(|flow| flow.accepted.guarantee.is_some());
+    let trusted = match promised.filter(|flow| !flow.accepted.enforced).count() {
+        0 => String::new(),
+        trusted => format!(
+            ", {} trusted to keep its contract",
+            count(trusted, "source")
+        ),
+    };
     format!(
-        "{}{number} admitted, {promises}{disputes}\n",
+        "{}{number} admitted, {promises}{disputes}{trusted}\n",
         draw(heads, &rows)
     )
 }
@@ -141,7 +152,10 @@ fn one(flow: &FlowDocument) -> String {
         ("from", requirement.source.clone()),
         ("to", requirement.destinations.join(", ")),
         ("frames", frames(&requirement.matching)),
-        ("contract", contract(requirement)),
+        (
+            "contract",
+            format!("{}{}", contract(requirement), enforcement(flow)),
+        ),
         (
             "class",
             requirement
@@ -183,6 +197,15 @@ fn one(flow: &FlowDocument) -> String {
         )
     }));
     facts(&format!("{}, flow {}", admitted.name, admitted.id.0), &list)
+}
+
+/// Says whether the source of a promised flow is held to its contract.
+fn enforcement(flow: &FlowDocument) -> &'static str {
+    match (flow.accepted.guarantee, flow.accepted.enforced) {
+        (None, _) => "",
+        (Some(_), true) => ", enforced where it comes in",
+        (Some(_), false) => ", not enforced: its source is trusted",
+    }
 }
 
 fn slack(flow: &FlowDocument) -> Option<u64> {

@@ -91,6 +91,10 @@ pub fn refusal(reason: &Refusal) -> Problem {
             "ask for a longer interruption, or leave `covers` out: then it holds for links whose \
              ends lose the carrier",
         ),
+        Refusal::NotEnforced { .. } => Problem::refused("not-enforced", said).help(
+            "leave `require_enforced` out and trust the source, or attach it to a switch that \
+             polices, as those of Taktos do",
+        ),
         Refusal::Shortage(_) => Problem::refused("shortage", said)
             .help("ask for less, or withdraw flows that share its path"),
         Refusal::NotStored => Problem::not_stored(),

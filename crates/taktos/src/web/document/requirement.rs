@@ -94,6 +94,9 @@ pub struct RequirementDocument {
     /// What happens when a link on its way breaks.
     #[serde(default)]
     pub protection: Protection,
+    /// Whether it is refused where no switch would drop what exceeds its contract.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub require_enforced: bool,
     /// What it gets at levels of criticality, where the network has them; the same at
     /// all of them if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -160,7 +163,7 @@ impl TryFrom<RequirementDocument> for Requirement {
             matching,
             class,
             is_class_free: document.class.is_none() && deadline.is_some(),
-            must_be_enforced: false,
+            must_be_enforced: document.require_enforced,
             traffic,
             deadline,
             protection: document.protection,
@@ -274,6 +277,7 @@ impl From<&Requirement> for RequirementDocument {
             largest_frame_bytes: Some(traffic.largest_frame.bytes_up()),
             smallest_frame_bytes: Some(traffic.smallest_frame.bytes_up()),
             protection: requirement.protection,
+            require_enforced: requirement.must_be_enforced,
             modes: requirement.modes.as_deref().map(Into::into),
         }
     }

@@ -79,6 +79,7 @@ pub fn read(path: &Path, arguments: &Admit) -> Result<Wanted, Exit> {
     let protection = protection(arguments.interruption, arguments.any_fault);
     let requirements = set.flows.iter().map(|flow| RequirementDocument {
         protection,
+        require_enforced: arguments.require.is_some(),
         ..requirement(flow, &hosts)
     });
     Ok(Wanted {
@@ -141,6 +142,7 @@ fn requirement(flow: &ImportedFlow, hosts: &BTreeMap<String, String>) -> Require
                 .map_or(SMALLEST_FRAME, |it| it.smallest_frame),
         ),
         protection: protection(None, false),
+        require_enforced: false,
         modes: None,
     }
 }
