@@ -3,7 +3,7 @@
 use super::bundle::{BUNDLE_ADD, BUNDLE_CONTROL};
 use super::header::{begin, finish};
 use super::multipart::{MultipartReply, MultipartRequest};
-use super::taktos::{self, ModeMessage};
+use super::taktos::{self, HopMessage, ModeMessage};
 use super::{
     AsyncConfig, BundleAdd, BundleControl, DecodeError, Echo, ErrorMessage, FeaturesReply, FlowMod,
     FlowRemoved, GroupMod, HEADER_LENGTH, Header, Hello, MessageType, MeterMod, ONF_EXPERIMENTER,
@@ -43,6 +43,8 @@ pub enum Message<'a> {
     BundleAdd(BundleAdd<'a>),
     /// Is about modes, of Taktos.
     Mode(ModeMessage<'a>),
+    /// Is about how long frames stay, of Taktos.
+    Hop(HopMessage<'a>),
     /// Asks who the switch is.
     FeaturesRequest,
     /// Says who the switch is.
@@ -175,10 +177,13 @@ impl<'a> Message<'a> {
                 Self::BundleControl(BundleControl::parse(message.data)?)
             }
             (ONF_EXPERIMENTER, BUNDLE_ADD) => Self::BundleAdd(BundleAdd::parse(message.data)?),
-            (taktos::EXPERIMENTER, kind) => match ModeMessage::parse(kind, message.data)? {
-                Some(mode) => Self::Mode(mode),
-                None => Self::Experimenter(message),
-            },
+            (taktos::EXPERIMENTER, kind) => {
+                if let Some(mode) = ModeMessage::parse(kind, message.data)? {
+                    return Ok(Self::Mode(mode));
+                }
+                let hop = HopMessage::parse(kind, message.data)?;
+                hop.map_or(Self::Experimenter(message), Self::Hop)
+            }
             _ => Self::Experimenter(message),
         })
     }
@@ -198,6 +203,7 @@ impl<'a> Message<'a> {
             Self::BundleControl(control) => control.emit(transaction, out),
             Self::BundleAdd(add) => add.emit(transaction, out),
             Self::Mode(mode) => mode.emit(transaction, out),
+            Self::Hop(hop) => hop.emit(transaction, out),
             Self::FeaturesRequest => FeaturesReply::emit_request(transaction, out),
             Self::FeaturesReply(features) => features.emit(transaction, out),
             Self::GetConfigRequest => SwitchConfig::emit_request(transaction, out),

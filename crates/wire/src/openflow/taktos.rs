@@ -4,10 +4,12 @@
 //! 7.3.5.15) under the number [`EXPERIMENTER`]; `docs/openflow-extension.md`
 //! gives them byte by byte. Questions have no body. What is said of criticality
 //! modes are messages of the same experimenter, [`ModeMessage`], actions among
-//! [`Action`](super::Action) and a field among [`MatchField`](super::MatchField).
+//! [`Action`](super::Action) and a field among [`MatchField`](super::MatchField); what is
+//! said of how long frames stay are messages as well, [`HopMessage`].
 
 mod cost;
 mod engine;
+mod hops;
 mod losses;
 mod mode;
 mod residence;
@@ -15,6 +17,9 @@ mod tally;
 
 pub use cost::{CostReply, TableCost, Work};
 pub use engine::{CoreReason, EngineItem, EngineReply, EngineSubject};
+pub use hops::{
+    HopConfig, HopCoverage, HopEvent, HopFailed, HopMessage, HopRecord, HopReply, WatchedQueue,
+};
 pub use losses::EntryLosses;
 pub use mode::{
     Demanded, HEART_BEAT_MAX, HEART_BEAT_MIN, HOLD_MAX, LevelSet, ModeCommand, ModeConfig,
@@ -49,6 +54,8 @@ pub enum Question {
     Modes,
     /// What monitors saw.
     Monitors,
+    /// How long the frames of each entry stayed.
+    Hops,
 }
 
 /// An answer, or a part of it.
@@ -68,10 +75,12 @@ pub enum Answer<'a> {
     Modes(ModeStatus<'a>),
     /// What monitors saw, one by one.
     Monitors(Sequence<'a, MonitorReport>),
+    /// How long the frames of each entry stayed, of queues that are watched.
+    Hops(HopReply<'a>),
 }
 
 impl Question {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Cost,
         Self::Residence,
         Self::Losses,
@@ -79,6 +88,7 @@ impl Question {
         Self::Engine,
         Self::Modes,
         Self::Monitors,
+        Self::Hops,
     ];
 
     const fn number(self) -> u32 {
@@ -90,6 +100,7 @@ impl Question {
             Self::Engine => 5,
             Self::Modes => 6,
             Self::Monitors => 7,
+            Self::Hops => 8,
         }
     }
 
@@ -133,6 +144,7 @@ impl<'a> Answer<'a> {
             Question::Engine => Self::Engine(EngineReply::parse(body.data)?),
             Question::Modes => Self::Modes(ModeStatus::parse(body.data)?),
             Question::Monitors => Self::Monitors(Sequence::from_bytes(body.data)),
+            Question::Hops => Self::Hops(HopReply::parse(body.data)?),
         }))
     }
 
@@ -147,6 +159,7 @@ impl<'a> Answer<'a> {
             Self::Engine(_) => Question::Engine,
             Self::Modes(_) => Question::Modes,
             Self::Monitors(_) => Question::Monitors,
+            Self::Hops(_) => Question::Hops,
         }
     }
 
@@ -162,6 +175,7 @@ impl<'a> Answer<'a> {
             Self::Engine(engine) => engine.emit(data),
             Self::Modes(status) => status.emit(data),
             Self::Monitors(monitors) => monitors.emit(data),
+            Self::Hops(hops) => hops.emit(data),
         }
         Experimenter {
             experimenter: EXPERIMENTER,

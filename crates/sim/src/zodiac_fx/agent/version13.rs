@@ -66,6 +66,7 @@ impl Agent {
             | Message::BundleControl(_)
             | Message::BundleAdd(_)
             | Message::Mode(_)
+            | Message::Hop(_)
             | Message::FeaturesReply(_)
             | Message::GetConfigRequest
             | Message::GetConfigReply(_)

@@ -66,7 +66,8 @@ pub(in crate::agent) fn emit(message: &Message<'_>, transaction: TransactionId, 
         | Message::MeterMod(_)
         | Message::BundleControl(_)
         | Message::BundleAdd(_)
-        | Message::Mode(_) => return,
+        | Message::Mode(_)
+        | Message::Hop(_) => return,
     };
     narrow.emit(transaction, out);
 }
