@@ -5,6 +5,7 @@ use units::Instant;
 
 use super::engine_dump::EngineDump;
 use super::group_statistics::GroupDump;
+use super::hops::HopDump;
 use super::inspection::{LossesDump, ResidenceDump, TallyDump};
 use super::session::Session;
 use super::statistics::{EntryDump, PortDump, QueueDump};
@@ -28,6 +29,8 @@ pub(super) enum Dump {
     Losses(LossesDump),
     /// It lists what is handled where.
     Engine(EngineDump),
+    /// It lists how long the frames of entries stayed.
+    Hops(HopDump),
 }
 
 impl Dump {
@@ -48,6 +51,7 @@ impl Dump {
             Self::Residence(dump) => dump.send_part(pipeline, session).map(Self::Residence),
             Self::Losses(dump) => dump.send_part(pipeline, session).map(Self::Losses),
             Self::Engine(dump) => dump.send_part(pipeline, session).map(Self::Engine),
+            Self::Hops(dump) => dump.send_part(pipeline, session).map(Self::Hops),
         }
     }
 }

@@ -15,6 +15,7 @@ use wire::openflow::{
 use super::Agent;
 use super::dump::Dump;
 use super::engine_dump::EngineDump;
+use super::hops::HopDump;
 use super::modes::send_monitors;
 use super::session::{ConnectionId, Session};
 use super::statistics::PART_LOOKS;
@@ -92,6 +93,7 @@ impl Agent {
                 send(session, transaction, Part::Last, &Answer::Modes(status));
             }
             Question::Monitors => send_monitors(now, pipeline, session, transaction),
+            Question::Hops => session.dump = Some(Dump::Hops(HopDump::new(transaction))),
         }
         Ok(())
     }

@@ -8,6 +8,7 @@
 
 use super::layout::{Region, limit};
 use crate::config::Config;
+use crate::hops::HOP_RECORDS_MAX;
 use crate::modes::MONITORS_MAX;
 use crate::port::QUEUES;
 
@@ -18,6 +19,11 @@ const VERSIONS: usize = 2;
 const ACTIONS_PER_ENTRY: usize = 6;
 /// One group, meter or monitor for so many entries.
 const ENTRIES_PER_GROUP: usize = 4;
+/// One record of how long frames stay for so many entries: most switches send through
+/// watched queues on behalf of some entries.
+const ENTRIES_PER_HOP: usize = 4;
+/// The fewest records of that kind.
+const HOP_RECORDS_MIN: usize = 64;
 /// Buckets of a group or bands of a meter, on the average.
 const PARTS: usize = 4;
 /// Masks of all tables together, for each table; at least those that one table can
@@ -67,6 +73,8 @@ impl Sizes {
         let records = match region {
             Region::Settings | Region::Totals | Region::Modes => 1,
             Region::Monitors => MONITORS_MAX.min(self.entries / ENTRIES_PER_GROUP),
+            Region::HopKeys => self.hops() / Region::HopKeys.record_words(),
+            Region::Hops => self.hops(),
             Region::Busy => self.processors,
             Region::Ports | Region::Arrivals => self.ports,
             Region::Queues => self.ports * QUEUES,
@@ -85,6 +93,13 @@ impl Sizes {
         };
         // Nobody can map an array of nothing.
         records.max(1)
+    }
+
+    /// Returns how many records there are of how long frames stay: a power of two.
+    fn hops(&self) -> usize {
+        let wanted = self.entries / ENTRIES_PER_HOP;
+        let bounded = wanted.clamp(HOP_RECORDS_MIN, HOP_RECORDS_MAX);
+        bounded.next_power_of_two()
     }
 
     /// Returns how many bytes all regions have together.
