@@ -4,7 +4,8 @@
  * The functions of the kernel have the names of `bpf-helpers(7)` without `bpf_`.
  * Only those stand here that a program under any licence may call: the switch is
  * Apache-2.0, and the kernel refuses the others (`perf_event_output`,
- * `trace_printk`, ...) to it.
+ * `trace_printk`, ...) to it. `probe_read_kernel` is one of those; hop_watch.c alone may
+ * call it.
  *
  * Sources: linux/bpf.h; bpf-helpers(7); RFC 9669.
  */
@@ -40,6 +41,11 @@ typedef signed long long s64;
 struct map;
 #define MAP(name) extern struct map name __attribute__((nodebug))
 
+/* Declares a number that the loader knows: where the running kernel keeps something, or
+ * whether it has something. One that is not told is zero. */
+#define CONSTANT(name) extern const char name __attribute__((weak, nodebug))
+#define constant(name) ((u64)&name)
+
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 #define likely(condition) __builtin_expect(!!(condition), 1)
 /* Keeps the compiler from knowing anything about a value any more, so that a
@@ -74,6 +80,10 @@ enum {
 /* Flags of `skb_store_bytes`. */
 #define BPF_F_RECOMPUTE_CSUM 1ULL
 #define BPF_F_INVALIDATE_HASH 2ULL
+/* Clocks of `skb_set_tstamp`: that of what was received, which takes no time but zero, and
+ * that of what is to leave. */
+#define SKB_CLOCK_REALTIME 0u
+#define SKB_CLOCK_MONOTONIC 1u
 /* Flags of `map_update_elem`. */
 #define BPF_ANY 0ULL
 #define BPF_NOEXIST 1ULL
@@ -148,6 +158,9 @@ static s64 (*const csum_diff)(const void *from, u32 from_size, const void *to, u
 static long (*const skb_change_proto)(struct __sk_buff *frame, u16 protocol,
 				      u64 flags) = (void *)31;
 static u32 (*const get_hash_recalc)(struct __sk_buff *frame) = (void *)34;
+static long (*const probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
+static long (*const skb_set_tstamp)(struct __sk_buff *frame, u64 time,
+				    u32 clock) = (void *)192;
 static long (*const skb_change_tail)(struct __sk_buff *frame, u32 length,
 				     u64 flags) = (void *)38;
 static long (*const skb_pull_data)(struct __sk_buff *frame, u32 length) = (void *)39;

@@ -21,6 +21,7 @@ use crate::bpf::map::{Map, MapKind, MapShape};
 use crate::bpf::object::Object;
 use crate::bpf::program::Program;
 use crate::hold::Hold;
+use crate::hop_watch::HopSpace;
 use crate::interface::{Interface, Steering};
 use crate::port::KernelPort;
 use crate::qdisc::paced_link::Pacing;
@@ -30,6 +31,8 @@ use std::os::fd::AsFd;
 /// The compiled program; `cargo xtask bpf` makes it of the source beside it.
 const OBJECT: &[u8] = include_bytes!("../../bpf/switch.o");
 const MAIN: &str = "taktos_switch";
+/// The number by which the program knows that frames keep a time until they leave.
+const KEEPS_TIMES: &str = "delivery_times";
 /// What a walk notes, `PLAN_BYTES` in `bpf/plan.h`.
 const SCRATCH_BYTES: u32 = 6144;
 /// The place of a port that no switch has: the program drops what comes in there.
@@ -84,6 +87,8 @@ pub struct Hook {
     /// From the number of an interface to the place of its port.
     interfaces: Map,
     manner: Manner,
+    /// Those who see frames leave, if anybody does.
+    hops: Option<HopSpace>,
 }
 
 /// What is at an interface that is a port. The program is taken away first.
@@ -137,7 +142,7 @@ impl Hook {
         tables: &SharedTables,
         frames: &HandedFrames,
         ports: usize,
-        manner: Manner,
+        (manner, hops): (Manner, Option<HopSpace>),
     ) -> Result<Self, EngineError> {
         let word = MapShape {
             kind: MapKind::Hash,
@@ -158,17 +163,25 @@ impl Hook {
         maps.insert("scratch", scratch.as_fd());
         maps.insert("handed", frames.as_fd());
         let object = Object::parse(OBJECT).map_err(crate::bpf::program::LoadError::from)?;
+        let object = object.with_constant(KEEPS_TIMES, u64::from(hops.is_some()));
         let program = Program::load(&object, MAIN, &maps)?;
         Ok(Self {
             program,
             interfaces,
             manner,
+            hops,
         })
     }
 
     #[must_use]
     pub fn program(&self) -> &Program {
         &self.program
+    }
+
+    /// Returns those who see frames leave, if anybody does.
+    #[must_use]
+    pub fn hops(&self) -> Option<&HopSpace> {
+        self.hops.as_ref()
     }
 
     /// Makes `interface`, of the calling thread's namespace, a port that sends at
@@ -220,6 +233,9 @@ impl Hook {
             carried,
         };
         let port = KernelPort::open(index).map_err(PortBindingError::Socket)?;
+        if let Some(hops) = &self.hops {
+            hops.know_port(&port).map_err(PortBindingError::Socket)?;
+        }
         Ok(port.keeping(hung))
     }
 
