@@ -21,7 +21,8 @@ MAP(namespaces);
 
 /* Where the running kernel keeps things. */
 CONSTANT(sk_buff_mark);
-CONSTANT(sk_buff_tstamp);
+CONSTANT(sk_buff_cb);
+CONSTANT(qdisc_skb_cb_data);
 CONSTANT(sk_buff_tc_index);
 CONSTANT(sk_buff_head);
 CONSTANT(sk_buff_end);
@@ -29,6 +30,9 @@ CONSTANT(skb_shared_info_gso_size);
 CONSTANT(net_device_ifindex);
 CONSTANT(net_device_nd_net);
 CONSTANT(net_net_cookie);
+
+/* Who stayed longer has brought another time along. */
+#define LONGEST_BELIEVED 3600000000000ull
 
 #define AT(type, pointer, place) (*(type const *)((const u8 *)(pointer) + constant(place)))
 
@@ -50,6 +54,14 @@ INLINE u64 frames_of(const u8 *frame)
 			      (const void *)(shared + constant(skb_shared_info_gso_size))))
 		return 1;
 	return segment ? frames : 1;
+}
+
+/* Returns when the frame came, as it says. */
+INLINE u64 arrival_of(const u8 *frame)
+{
+	const u8 *words = frame + constant(sk_buff_cb) + constant(qdisc_skb_cb_data);
+	u64 came = *(const u32 *)(words + 4 * HOP_CAME_HIGH);
+	return came << 32 | *(const u32 *)(words + 4 * HOP_CAME_LOW);
 }
 
 /* Returns the bucket of a stay (layout/hop.rs). */
@@ -130,9 +142,9 @@ PROGRAM int hop_left(struct arguments *arguments)
 	if (!hop || !leaves_here(hop, mark >> HOP_MARK_TURN_AT & 0x3f, space, device))
 		return 0;
 	u64 frames = frames_of(frame);
-	u64 came = AT(u64, frame, sk_buff_tstamp);
+	u64 came = arrival_of(frame);
 	u64 now = ktime_get_ns();
-	if (unlikely(!came || came > now))
+	if (unlikely(came > now || now - came > LONGEST_BELIEVED))
 		atomic_add(&hop[HOP_UNTIMED], frames);
 	else
 		enter(hops, hop, now - came, frames);

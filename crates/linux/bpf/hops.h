@@ -8,9 +8,6 @@
 
 #include "meters.h"
 
-/* The kernel lets a frame keep a time until it leaves (Linux 5.18). */
-CONSTANT(delivery_times);
-
 #define HOP_MULTIPLIER 0x9e3779b97f4a7c15ull
 #define NO_WAY 8u
 /* More frames in one than this are counted as so many. */
@@ -115,21 +112,18 @@ CHECKED_ONCE int find_hop(struct plan *plan, u32 at, u64 budget)
 	return 0;
 }
 
-/* Lets a frame carry its mark and when it came, or nothing of a switch before. */
+/* Lets a frame carry its mark and when it came, or nothing of a switch before. The time
+ * stands where disciplines have theirs, behind what those of the kernel use themselves. */
 INLINE void mark_frame(struct __sk_buff *frame, const struct plan *plan, u32 mark)
 {
-	if (!constant(delivery_times))
-		return;
 	if (likely(!mark)) {
-		if (likely(!frame->tstamp_type))
-			return;
-		skb_set_tstamp(frame, 0, SKB_CLOCK_REALTIME);
-		if (frame->mark >> HOP_MARK_SIGN_AT == HOP_MARK_SIGN)
+		if (unlikely(frame->mark >> HOP_MARK_SIGN_AT == HOP_MARK_SIGN))
 			frame->mark = 0;
 		return;
 	}
 	u32 frames = plan->frames;
 	frame->mark = mark;
 	frame->tc_index = frames < SEGMENTS_MAX ? frames : SEGMENTS_MAX;
-	skb_set_tstamp(frame, plan->now, SKB_CLOCK_MONOTONIC);
+	frame->cb[HOP_CAME_LOW] = low(plan->now);
+	frame->cb[HOP_CAME_HIGH] = high(plan->now);
 }

@@ -80,10 +80,6 @@ enum {
 /* Flags of `skb_store_bytes`. */
 #define BPF_F_RECOMPUTE_CSUM 1ULL
 #define BPF_F_INVALIDATE_HASH 2ULL
-/* Clocks of `skb_set_tstamp`: that of what was received, which takes no time but zero, and
- * that of what is to leave. */
-#define SKB_CLOCK_REALTIME 0u
-#define SKB_CLOCK_MONOTONIC 1u
 /* Flags of `map_update_elem`. */
 #define BPF_ANY 0ULL
 #define BPF_NOEXIST 1ULL
@@ -159,8 +155,6 @@ static long (*const skb_change_proto)(struct __sk_buff *frame, u16 protocol,
 				      u64 flags) = (void *)31;
 static u32 (*const get_hash_recalc)(struct __sk_buff *frame) = (void *)34;
 static long (*const probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
-static long (*const skb_set_tstamp)(struct __sk_buff *frame, u64 time,
-				    u32 clock) = (void *)192;
 static long (*const skb_change_tail)(struct __sk_buff *frame, u32 length,
 				     u64 flags) = (void *)38;
 static long (*const skb_pull_data)(struct __sk_buff *frame, u32 length) = (void *)39;

@@ -298,6 +298,8 @@
 #define HOP_MARK_TURN_AT 20
 #define HOP_MARK_SIGN_AT 26
 #define HOP_MARK_SIGN 0x2d
+#define HOP_CAME_LOW 3
+#define HOP_CAME_HIGH 4
 
 #define HANDED_PORT 0
 #define HANDED_LENGTH 4

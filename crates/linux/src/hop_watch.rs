@@ -6,9 +6,14 @@
 //! it stayed (`bpf/hop_watch.c`). It is at its tracepoint only as long as a switch of this
 //! process wants to know: every frame of the machine passes there.
 //!
-//! A kernel without types of its own, older than 5.18, or that gives no right to
-//! tracepoints has none of this; its switches see the frames alone that their cores send,
-//! and say so.
+//! The time stands in the frame's words for queueing disciplines (`cb`), behind what those
+//! of the kernel use. Nobody reads them once the frame has left, so that whoever receives
+//! it sees it as if nobody watched. A delivery time, which a frame may keep as well, would
+//! be kept for frames of IP alone, and be in the way of the receiver's own stamp. A
+//! discipline that writes there itself makes frames whose stay is not known.
+//!
+//! A kernel without types of its own, or that gives no right to tracepoints, has none of
+//! this; its switches see the frames alone that their cores send, and say so.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -34,9 +39,10 @@ const OBJECT: &[u8] = include_bytes!("../bpf/hop_watch.o");
 const MAIN: &str = "hop_left";
 const TRACEPOINT: &str = "btf_trace_net_dev_start_xmit";
 /// What the program reads, by the names that it has for it.
-const MEMBERS: [(&str, &str, &str); 9] = [
+const MEMBERS: [(&str, &str, &str); 10] = [
     ("sk_buff_mark", "sk_buff", "mark"),
-    ("sk_buff_tstamp", "sk_buff", "tstamp"),
+    ("sk_buff_cb", "sk_buff", "cb"),
+    ("qdisc_skb_cb_data", "qdisc_skb_cb", "data"),
     ("sk_buff_tc_index", "sk_buff", "tc_index"),
     ("sk_buff_head", "sk_buff", "head"),
     ("sk_buff_end", "sk_buff", "end"),
@@ -45,8 +51,6 @@ const MEMBERS: [(&str, &str, &str); 9] = [
     ("net_device_nd_net", "net_device", "nd_net"),
     ("net_net_cookie", "net", "net_cookie"),
 ];
-/// How kernels call what says that a frame keeps a time until it leaves.
-const KEEPS_TIMES: [&str; 2] = ["tstamp_type", "mono_delivery_time"];
 
 /// Why frames are not seen where they leave.
 #[derive(Debug, Error)]
@@ -117,12 +121,6 @@ impl HopWatch {
 
     fn load(like: &MappedArray) -> Result<Self, HopWatchError> {
         let types = KernelTypes::read().map_err(HopWatchError::Types)?;
-        let keeps = KEEPS_TIMES.map(|member| types.offset("sk_buff", member));
-        if keeps.iter().all(Option::is_none) {
-            return Err(HopWatchError::Lacking(
-                "times that frames keep until they leave (Linux 5.18)",
-            ));
-        }
         let mut object = Object::parse(OBJECT)?;
         for (name, structure, member) in MEMBERS {
             let offset = types.offset(structure, member);

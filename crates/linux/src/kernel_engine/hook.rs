@@ -31,8 +31,6 @@ use std::os::fd::AsFd;
 /// The compiled program; `cargo xtask bpf` makes it of the source beside it.
 const OBJECT: &[u8] = include_bytes!("../../bpf/switch.o");
 const MAIN: &str = "taktos_switch";
-/// The number by which the program knows that frames keep a time until they leave.
-const KEEPS_TIMES: &str = "delivery_times";
 /// What a walk notes, `PLAN_BYTES` in `bpf/plan.h`.
 const SCRATCH_BYTES: u32 = 6144;
 /// The place of a port that no switch has: the program drops what comes in there.
@@ -163,7 +161,6 @@ impl Hook {
         maps.insert("scratch", scratch.as_fd());
         maps.insert("handed", frames.as_fd());
         let object = Object::parse(OBJECT).map_err(crate::bpf::program::LoadError::from)?;
-        let object = object.with_constant(KEEPS_TIMES, u64::from(hops.is_some()));
         let program = Program::load(&object, MAIN, &maps)?;
         Ok(Self {
             program,

@@ -58,3 +58,8 @@ pub const MARK_TURN_AT: u64 = 20;
 /// What all such marks have from here on, 6 bits.
 pub const MARK_SIGN_AT: u64 = 26;
 pub const MARK_SIGN: u64 = 0x2d;
+/// In which of the five words of a frame that are for disciplines (`cb` of `__sk_buff`) its
+/// arrival stands, in nanoseconds: the low half.
+pub const CAME_LOW: usize = 3;
+/// The high half.
+pub const CAME_HIGH: usize = 4;
