@@ -118,10 +118,15 @@ impl Mark {
 
 /// Has a frame come by a cable that is sent back with a mark and a time.
 fn send(cable: &Cable, mark: Mark, came: Instant) {
+    send_many(cable, mark, came, 1);
+}
+
+/// The same, as if so many frames were one.
+fn send_many(cable: &Cable, mark: Mark, came: Instant, frames: u32) {
     let open = || Sender::open(cable.far, ClassId { major: 0, minor: 0 });
     let mut sender = cable.namespace.run(open).unwrap();
     let mut bytes = frame(Action::Pass, 1);
-    let said = [mark.word(), low(came.as_ns()), low(came.as_ns() >> 32), 1];
+    let said = [mark.word(), low(came.as_ns()), low(came.as_ns() >> 32), frames];
     let said = said.iter().flat_map(|word| word.to_ne_bytes());
     bytes
         .iter_mut()
@@ -239,6 +244,19 @@ fn marks_of_others_are_not_counted() {
         (bench.counted() == (1, 0)).then_some(())
     });
     assert_eq!(bench.sum(), 1);
+}
+
+/// What was many frames in one has been cut on its way, or it would say how large they are.
+#[test]
+fn a_frame_that_was_cut_out_of_many_counts_as_one() {
+    let test = "a_frame_that_was_cut_out_of_many_counts_as_one";
+    let Some(bench) = Bench::or_skip(test) else {
+        return;
+    };
+
+    send_many(&bench.cable, bench.mark(), clock::now(), 7);
+
+    await_some("a frame", || (bench.counted() == (1, 0)).then_some(()));
 }
 
 #[test]
