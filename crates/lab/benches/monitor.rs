@@ -1,11 +1,13 @@
-//! What watching a flow costs where the kernel forwards: below 100 ns a frame is wanted,
-//! and a throughput within 2 % of that without (MC-SDN Fig. 8).
+//! What watching costs where the kernel forwards, a flow by a monitor and a frame by how
+//! long it stays: below 100 ns a frame is wanted of each, and a throughput within 2 % of that
+//! without (MC-SDN Fig. 8).
 //!
 //! Needs root in the first user namespace. Arguments: how often each time is taken, of
 //! which the least counts; 15 if nothing is said.
 
 use std::process::ExitCode;
 
+use lab::bench_switch::Watching;
 use lab::monitor_times::{Packets, SHORTEST, measure};
 use units::Delay;
 
@@ -20,13 +22,18 @@ fn main() -> ExitCode {
     let runs = std::env::args().find_map(|word| word.parse().ok());
     let runs = runs.unwrap_or(USUAL_RUNS).max(1);
     println!("processor time of a frame, host and switch, least of {runs} runs in turns");
+    let cases = [
+        (Watching::Monitor, Packets::Many),
+        (Watching::Monitor, Packets::One),
+        (Watching::Hops, Packets::Many),
+    ];
     for length in LENGTHS {
-        for packets in [Packets::Many, Packets::One] {
-            match measure(length, packets, runs) {
+        for (watching, packets) in cases {
+            match measure(watching, length, packets, runs) {
                 Ok(times) => println!(
-                    "  {length:>4} B, {:<16} {:.0} ns, watched {:.0} ns: {:.0} ns more, \
+                    "  {length:>4} B, {:<17} {:.0} ns, watched {:.0} ns: {:.0} ns more, \
                      throughput {:.2} %",
-                    name(packets),
+                    name(watching, packets),
                     ns(times.alone),
                     ns(times.watched),
                     ns(times.added()),
@@ -42,10 +49,12 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-const fn name(packets: Packets) -> &'static str {
-    match packets {
-        Packets::One => "messages of one",
-        Packets::Many => "one long message",
+const fn name(watching: Watching, packets: Packets) -> &'static str {
+    match (watching, packets) {
+        (Watching::Nobody, _) => "nobody",
+        (Watching::Hops, _) => "how long it stays",
+        (Watching::Monitor, Packets::One) => "messages of one",
+        (Watching::Monitor, Packets::Many) => "one long message",
     }
 }
 

@@ -18,10 +18,13 @@ use thiserror::Error;
 use units::{BitRate, Duration, Instant};
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::oxm::Masked;
-use wire::openflow::taktos::{ModeMessage, MonitorCommand, MonitorContract, MonitorId, MonitorMod};
+use wire::openflow::taktos::{
+    HopConfig, HopMessage, ModeMessage, MonitorCommand, MonitorContract, MonitorId, MonitorMod,
+    WatchedQueue,
+};
 use wire::openflow::{
-    Action, DatapathId, FlowMod, FlowModCommand, MatchField, PortNumber, Sequence, TableId,
-    TransactionId,
+    Action, DatapathId, FlowMod, FlowModCommand, MatchField, PortNumber, QueueId, Sequence,
+    TableId, TransactionId,
 };
 
 use crate::network::{BuildError, CablePlan, HostPlan, Network, Place, Plan};
@@ -38,6 +41,8 @@ const ETHER_TYPE: [u8; 2] = [0x88, 0xb5];
 /// Of the entry that forwards; those before it have more.
 const PRIORITY: u16 = 10;
 const MONITOR: MonitorId = MonitorId(1);
+/// What a hop may take: longer than any takes here, unless the machine stands still.
+const HOP_BUDGET: Duration = Duration::from_ms(10);
 /// The queue of the frames.
 const QUEUE: u8 = 7;
 
@@ -73,6 +78,8 @@ pub enum Watching {
     Nobody,
     /// A monitor of the switch.
     Monitor,
+    /// Whoever wants to know how long frames stay, against a budget.
+    Hops,
 }
 
 /// Where messages go that [`BenchSwitch::join_messages`] forwards.
@@ -134,7 +141,8 @@ impl BenchSwitch {
     }
 
     /// Has datagrams to [`MESSAGE_PORT`] go to the other host, past a monitor of messages
-    /// that may be as large and as many as they like, or past none.
+    /// that may be as large and as many as they like, or past none, and through a queue of
+    /// which somebody wants to know how long frames stay, or nobody.
     ///
     /// # Errors
     ///
@@ -146,6 +154,7 @@ impl BenchSwitch {
             self.watch()?;
             actions.push(Action::FlowMonitor(MONITOR));
         }
+        self.watch_hops(watching)?;
         actions.push(Action::output(PortNumber(2)));
         let fields = [
             MatchField::EthType(EtherType::IPV4),
@@ -164,6 +173,21 @@ impl BenchSwitch {
         };
         let emit = |out: &mut Vec<u8>| everything.emit(TransactionId(0), out);
         self.agent.tell(emit)
+    }
+
+    /// Has the switch watch how long frames stay, if somebody wants to know.
+    fn watch_hops(&mut self, watching: Watching) -> io::Result<()> {
+        let queue = [WatchedQueue {
+            port: PortNumber(2),
+            queue: QueueId(0),
+            budget: Some(HOP_BUDGET),
+        }];
+        let queues = match watching {
+            Watching::Hops => Sequence::of(&queue),
+            Watching::Nobody | Watching::Monitor => Sequence::EMPTY,
+        };
+        let config = HopMessage::Config(HopConfig { queues });
+        self.agent.tell(|out| config.emit(TransactionId(0), out))
     }
 
     /// Has the switch begin to watch by a contract that nobody breaks.

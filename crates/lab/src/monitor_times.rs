@@ -1,5 +1,6 @@
-//! What it costs to watch a flow where the kernel forwards (MC-SDN Fig. 8): the processor
-//! time of a frame that passes a monitor, and of one that does not, in turns.
+//! What it costs to watch where the kernel forwards: the processor time of a frame that
+//! passes a monitor of its flow (MC-SDN Fig. 8), or of which somebody wants to know how long
+//! it stays, and of one that is not watched, in turns.
 //!
 //! Frames are packets of messages (S2-3). What a monitor does for one that begins a
 //! message is more than for one that goes on with it, so there is a time for each. The
@@ -37,32 +38,37 @@ pub struct MonitorTimes {
 }
 
 impl MonitorTimes {
-    /// Returns what the monitor adds.
+    /// Returns what watching adds.
     #[must_use]
     pub fn added(&self) -> Delay {
         self.watched.saturating_sub(self.alone)
     }
 
-    /// Returns the frames a second with a monitor by those without.
+    /// Returns the frames a second that are watched by those that are not.
     #[must_use]
     pub fn throughput(&self) -> f64 {
         self.alone.as_secs_f64() / self.watched.as_secs_f64()
     }
 }
 
-/// Builds a switch and measures what its monitor takes for frames of so many bytes.
+/// Builds a switch and measures what it takes to watch frames of so many bytes so.
 ///
 /// # Errors
 ///
 /// Without the privilege, or if the kernel does not forward here.
-pub fn measure(length: usize, packets: Packets, runs: usize) -> Result<MonitorTimes, BenchError> {
+pub fn measure(
+    watching: Watching,
+    length: usize,
+    packets: Packets,
+    runs: usize,
+) -> Result<MonitorTimes, BenchError> {
     let mut bench = BenchSwitch::start()?;
     let mut frame = message(length);
     let (mut alone, mut watched) = (Vec::new(), Vec::new());
     for _ in 0..runs {
         bench.join_messages(Watching::Nobody)?;
         alone.push(time(&mut bench, &mut frame, packets));
-        bench.join_messages(Watching::Monitor)?;
+        bench.join_messages(watching)?;
         watched.push(time(&mut bench, &mut frame, packets));
     }
     let least = |times: Vec<Delay>| times.into_iter().min();

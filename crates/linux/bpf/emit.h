@@ -103,6 +103,7 @@ INLINE int send(struct __sk_buff *frame, struct plan *plan, const struct output 
 		return FAILED;
 	u32 class = high(port[PORT_NUMBER]);
 	frame->priority = class ? class + output->queue : 0;
+	mark_frame(frame, plan, output->mark);
 	u32 interface = low(port[PORT_INTERFACE]);
 	if (is_last && !plan->copies_only)
 		return (int)redirect(interface, 0);

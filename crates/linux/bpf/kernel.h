@@ -4,7 +4,8 @@
  * The functions of the kernel have the names of `bpf-helpers(7)` without `bpf_`.
  * Only those stand here that a program under any licence may call: the switch is
  * Apache-2.0, and the kernel refuses the others (`perf_event_output`,
- * `trace_printk`, ...) to it.
+ * `trace_printk`, ...) to it. `probe_read_kernel` is one of those; hop_watch.c alone may
+ * call it.
  *
  * Sources: linux/bpf.h; bpf-helpers(7); RFC 9669.
  */
@@ -39,6 +40,11 @@ typedef signed long long s64;
  * variable, so it has no debugging information. */
 struct map;
 #define MAP(name) extern struct map name __attribute__((nodebug))
+
+/* Declares a number that the loader knows: where the running kernel keeps something, or
+ * whether it has something. One that is not told is zero. */
+#define CONSTANT(name) extern const char name __attribute__((weak, nodebug))
+#define constant(name) ((u64)&name)
 
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 #define likely(condition) __builtin_expect(!!(condition), 1)
@@ -148,6 +154,7 @@ static s64 (*const csum_diff)(const void *from, u32 from_size, const void *to, u
 static long (*const skb_change_proto)(struct __sk_buff *frame, u16 protocol,
 				      u64 flags) = (void *)31;
 static u32 (*const get_hash_recalc)(struct __sk_buff *frame) = (void *)34;
+static long (*const probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
 static long (*const skb_change_tail)(struct __sk_buff *frame, u32 length,
 				     u64 flags) = (void *)38;
 static long (*const skb_pull_data)(struct __sk_buff *frame, u32 length) = (void *)39;

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#define LAYOUT_VERSION 4
+#define LAYOUT_VERSION 5
 #define NEVER (~0ull)
 
 /* Words of a record, by region. */
@@ -29,6 +29,8 @@
 #define TOTALS_RECORD_WORDS 16
 #define MODES_RECORD_WORDS 40
 #define MONITORS_RECORD_WORDS 48
+#define HOP_KEYS_RECORD_WORDS 8
+#define HOPS_RECORD_WORDS 96
 
 #define LIMIT_TABLES 16
 #define LIMIT_MASKS 64
@@ -53,6 +55,8 @@
 #define SETTINGS_TABLES 7
 #define SETTINGS_TRIAL_TIME 8
 #define SETTINGS_TRIAL_COPIES 9
+#define SETTINGS_HOP_LINES 10
+#define SETTINGS_HOP_SPACE 11
 
 #define FLAG_ALL_TO_CORE 1ull
 #define FLAG_DROP_FRAGMENTS (1ull << 1)
@@ -109,6 +113,7 @@
 #define ENTRY_METADATA 20
 #define ENTRY_METADATA_MASK 21
 #define ENTRY_MONITOR 22
+#define ENTRY_INDEX 23
 #define ENTRY_TO_CORE 1ull
 #define ENTRY_CLEARS (1ull << 1)
 #define ENTRY_LAST 0xffull
@@ -194,6 +199,7 @@
 #define QUEUE_FRAMES 0
 #define QUEUE_BYTES 1
 #define QUEUE_DROPPED 2
+#define QUEUE_BUDGET 3
 
 #define ARRIVAL_FRAMES 0
 #define ARRIVAL_BYTES 1
@@ -275,6 +281,31 @@
 #define MONITOR_IS_THERE (1ull << 40)
 #define MONITOR_IS_BEYOND (1ull << 41)
 #define MONITOR_STRAGGLER (1ull << 42)
+
+#define HOP_DEVICE 0
+#define HOP_BUDGET 1
+#define HOP_LONGEST 2
+#define HOP_ABOVE 3
+#define HOP_PEAK 4
+#define HOP_UNTIMED 5
+#define HOP_OWNER 6
+#define HOP_NO_ROOM 7
+#define HOP_BUCKETS 8
+#define HOP_BUCKETS_COUNT 88
+#define HOP_UNIT_BITS 8
+#define HOP_STEP_BITS 2
+#define HOP_KEY_TABLE_AT 32
+#define HOP_KEY_PORT_AT 40
+#define HOP_KEY_QUEUE_AT 48
+#define HOP_KEY_IS_THERE (1ull << 51)
+#define HOP_KEY_BITS 0xfffffffffffffull
+#define HOP_KEY_TURN_AT 56
+#define HOP_MARK_SPACE_AT 10
+#define HOP_MARK_TURN_AT 20
+#define HOP_MARK_SIGN_AT 26
+#define HOP_MARK_SIGN 0x2d
+#define HOP_CAME_LOW 3
+#define HOP_CAME_HIGH 4
 
 #define HANDED_PORT 0
 #define HANDED_LENGTH 4

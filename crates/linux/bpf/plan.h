@@ -111,6 +111,8 @@ struct output {
 	/* Whether its port sends nothing. */
 	u8 stays;
 	u8 unused[2];
+	/* What the frame carries if its queue is watched, or zero. */
+	u32 mark;
 };
 
 /* A table on the way of the frame. */

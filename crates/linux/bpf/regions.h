@@ -27,6 +27,8 @@ MAP(lookups);
 MAP(totals);
 MAP(modes);
 MAP(monitors);
+MAP(hop_keys);
+MAP(hops);
 
 /* From the number of an interface (u32) to the place of its port (u32): a hash. */
 MAP(interfaces);

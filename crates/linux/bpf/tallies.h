@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "meters.h"
+#include "hops.h"
 
 INLINE void add_total(u32 which, u64 count)
 {
@@ -75,6 +75,7 @@ INLINE void count_output(struct plan *plan, struct output *output, u32 at)
 	const u64 *port = record(&ports, output->port);
 	u64 *queue = record(&queues, 8 * output->port + output->queue);
 	output->stays = 1;
+	output->mark = 0;
 	if (!port || !queue)
 		return;
 	if (!(high(READ_ONCE(port[PORT_INTERFACE])) & PORT_SENDS)) {
@@ -88,6 +89,9 @@ INLINE void count_output(struct plan *plan, struct output *output, u32 at)
 	plan->sent += 1;
 	atomic_add(&queue[QUEUE_FRAMES], plan->frames);
 	atomic_add(&queue[QUEUE_BYTES], output->bytes);
+	u64 budget = READ_ONCE(queue[QUEUE_BUDGET]);
+	if (unlikely(budget))
+		find_hop(plan, at, budget);
 }
 
 /* The same where frames leave by several ports. */

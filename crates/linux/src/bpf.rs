@@ -21,6 +21,7 @@ mod btf;
 mod elf;
 pub mod features;
 pub(crate) mod instruction;
+pub mod kernel_types;
 pub mod map;
 pub mod object;
 pub mod program;

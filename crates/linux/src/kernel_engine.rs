@@ -28,6 +28,8 @@ pub use shared_tables::{SharedTables, SharedWords};
 use crate::bpf::features::{Feature, Features};
 use crate::bpf::map::MapError;
 use crate::bpf::program::LoadError;
+use crate::hop_watch::{HopSpace, HopWatchError};
+use switch::compiled::layout::Region;
 
 /// How large the ring is: about five hundred of the longest frames.
 pub const RING_BYTES: u32 = 1 << 20;
@@ -77,6 +79,8 @@ pub struct KernelEngine {
     hook: Arc<Hook>,
     overflow: Overflow,
     features: Features,
+    /// Why nobody sees frames leave, if so.
+    blindness: Option<HopWatchError>,
 }
 
 impl KernelEngine {
@@ -97,13 +101,23 @@ impl KernelEngine {
         let sizes = Sizes::new(config, settings.entries, processors);
         let tables = SharedTables::create(sizes)?;
         let frames = HandedFrames::create(settings.ring_bytes)?;
-        let hook = Hook::load(&tables, &frames, config.ports.len(), settings.manner)?;
+        let (hops, blindness) = match HopSpace::join(tables.array(Region::Hops)) {
+            Ok(hops) => (Some(hops), None),
+            Err(reason) => (None, Some(reason)),
+        };
+        let hook = Hook::load(
+            &tables,
+            &frames,
+            config.ports.len(),
+            (settings.manner, hops),
+        )?;
         Ok(Self {
             tables,
             frames,
             hook: Arc::new(hook),
             overflow: settings.overflow,
             features,
+            blindness,
         })
     }
 
@@ -111,6 +125,12 @@ impl KernelEngine {
     #[must_use]
     pub fn features(&self) -> &Features {
         &self.features
+    }
+
+    /// Returns why nobody sees when frames leave that the kernel forwards, if so.
+    #[must_use]
+    pub fn blindness(&self) -> Option<&HopWatchError> {
+        self.blindness.as_ref()
     }
 
     /// Returns what ports are hung on.

@@ -30,6 +30,7 @@
 //! | [`dialer`] | a switch's connection to its controller, made again when lost |
 //! | [`listener`] | those who connect to a switch |
 //! | [`frame_watch`] | times in which a processor that forwards did not get on |
+//! | [`hop_watch`] | how long frames stay that the kernel forwards |
 //! | [`own_time`] | for how long others had the processor of a thread |
 //! | [`stall`] | the times in which the machine stood still |
 //! | [`openflow_client`] | the other end of a switch's connection, for those who ask it |
@@ -52,6 +53,7 @@ pub mod descriptors;
 pub mod dialer;
 pub mod frame_watch;
 pub mod hold;
+pub mod hop_watch;
 pub mod interface;
 pub mod interface_guard;
 pub mod jitter_monitor;

@@ -189,6 +189,27 @@ pub(crate) fn peer(socket: BorrowedFd<'_>) -> io::Result<libc::ucred> {
     Ok(peer)
 }
 
+/// Returns by what the namespace of a socket is told from all others that there ever were
+/// (Linux 5.14).
+pub(crate) fn namespace_cookie(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    const NAMESPACE_COOKIE: c_int = 71;
+    let mut cookie = 0_u64;
+    let mut length = socklen_t::try_from(size_of::<u64>()).expect("8");
+    // SAFETY: the kernel writes at most `length` bytes, as many as the cookie has.
+    #[expect(unsafe_code, reason = "getsockopt")]
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            NAMESPACE_COOKIE,
+            (&raw mut cookie).cast(),
+            &raw mut length,
+        )
+    };
+    done(result)?;
+    Ok(cookie)
+}
+
 /// Types without padding, whose every byte may be handed to the kernel.
 pub(crate) trait Plain: Copy {}
 

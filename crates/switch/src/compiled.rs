@@ -28,7 +28,7 @@ mod walk;
 mod walks;
 
 pub(crate) use form::Form;
-pub use memory::{Memory, Record, Words};
+pub use memory::{Departures, Memory, Record, Words};
 pub use publication::{Carried, Overflow};
 pub use sizes::Sizes;
 pub(crate) use store::Counted;

@@ -20,13 +20,14 @@ use crate::egress_queue::QueueFull;
 use crate::group_table::GroupTable;
 use crate::group_walk::GROUP_COPIES_A_FRAME;
 use crate::headers::PipelineFields;
+use crate::hops::{HopMonitor, HopPlace};
 use crate::mac_table::MacTable;
 use crate::meter_table::MeterTable;
 use crate::metering::Judged;
 use crate::modes::ModeKeeper;
 use crate::packet::{Origin, Packet};
 use crate::packet_in_budget::Budget;
-use crate::port::{Link, Port, PortIndex, Sending, Turn, URGENT, Waiting};
+use crate::port::{Leaving, Link, Port, PortIndex, Sending, Turn, URGENT, Waiting};
 
 /// How many ports a switch has at most.
 pub const PORTS_MAX: usize = 256;
@@ -65,6 +66,8 @@ pub(crate) struct Transmission {
     pub(crate) slot: SlotIndex,
     pub(crate) departs: Instant,
     pub(crate) queue: u8,
+    /// Where it is noted how long the frame stayed.
+    pub(crate) hop: Option<HopPlace>,
 }
 
 /// Whether there is still something to do with a frame.
@@ -100,6 +103,8 @@ pub(crate) struct Egress {
     /// The level whose entries are in force.
     pub(crate) level: Level,
     pub(crate) modes: ModeKeeper,
+    /// How long the frames of each entry stay.
+    pub(crate) hops: HopMonitor,
     packet_ins: Budget,
     discovery: Budget,
     catch_up: Duration,
@@ -147,6 +152,7 @@ impl Egress {
             miss_send_length: MISS_SEND_LENGTH,
             level: Level::LOWEST,
             modes: ModeKeeper::new(now, config.datapath_id),
+            hops: HopMonitor::new(now, config.ports.len()),
             packet_ins: Budget::new(now, config.packet_ins),
             discovery: Budget::new(now, config.discovery),
             catch_up: config.catch_up,
@@ -355,7 +361,11 @@ impl Egress {
     /// Does what is decided about a frame that waited; says whether it leaves.
     fn take_turn(&mut self, now: Instant, at: PortIndex, turn: Turn) -> FrameOutcome {
         match turn {
-            Turn::Leaves(Waiting { queue, frame }) => {
+            Turn::Leaves(Waiting {
+                queue,
+                frame,
+                owner,
+            }) => {
                 let bytes = self.pool.frame(frame).len();
                 let port = &mut self.ports[at.at()];
                 let departs = port.begin_waiting(now, queue, bytes, self.catch_up);
@@ -365,6 +375,7 @@ impl Egress {
                     slot: frame,
                     departs,
                     queue,
+                    hop: self.hops.place_of(owner, at, queue),
                 });
                 return FrameOutcome::Lives;
             }
@@ -393,6 +404,7 @@ impl Egress {
                     slot,
                     departs,
                     queue: URGENT,
+                    hop: None,
                 });
             }
             Sending::Waits => {
@@ -457,7 +469,13 @@ impl Egress {
             return;
         }
         let bytes = self.pool.frame(packet.slot).len();
-        match port.send(now, packet.slot, (packet.queue, packet.fates), bytes) {
+        let leaving = Leaving {
+            frame: packet.slot,
+            queue: packet.queue,
+            fates: packet.fates,
+            owner: packet.owner,
+        };
+        match port.send(now, leaving, bytes) {
             Ok(Sending::Begins(departs)) => {
                 self.counters.sent += 1;
                 self.pool.hold(packet.slot);
@@ -466,6 +484,7 @@ impl Egress {
                     slot: packet.slot,
                     departs,
                     queue: packet.queue,
+                    hop: self.hops.place_of(packet.owner, at, packet.queue),
                 });
             }
             Ok(Sending::Waits) => {

@@ -12,6 +12,7 @@ use wire::openflow::taktos::QueuedFrameActions;
 
 use crate::buffer_pool::SlotIndex;
 use crate::counters::{QueueCounters, QueueTally};
+use crate::hops::Owner;
 use crate::residence::Residence;
 
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +20,8 @@ pub(crate) struct Queued {
     pub(crate) frame: SlotIndex,
     /// What becomes of it while it waits.
     pub(crate) fates: QueuedFrameActions,
+    /// On whose behalf it waits.
+    pub(crate) owner: Option<Owner>,
     /// How many came to the port before it.
     pub(crate) turn: u64,
 }

@@ -32,6 +32,13 @@ pub(crate) struct Rank(pub(crate) u64);
 impl Rank {
     const AGE_BITS: u32 = 48;
 
+    /// Returns what tells an entry from all others of its table, unless one of them came
+    /// 2^32 flow-mods before.
+    #[expect(clippy::cast_possible_truncation, reason = "a part is wanted")]
+    pub(crate) const fn age(self) -> u32 {
+        self.0 as u32
+    }
+
     /// Returns the ranks of a priority, the lowest and the highest.
     fn of_priority(priority: u16) -> std::ops::RangeInclusive<Self> {
         let lowest = u64::from(priority) << Self::AGE_BITS;
@@ -146,6 +153,8 @@ impl FlowTable {
     /// Returns an empty table of the same size.
     pub(crate) fn emptied(&self) -> Self {
         let mut emptied = Self::new(self.capacity, self.masks_max, self.seed);
+        // Nobody takes a new entry for one of before.
+        emptied.arrivals = self.arrivals;
         if self.changes.is_some() {
             emptied.note_changes();
         }
@@ -349,6 +358,12 @@ impl FlowTable {
     pub(crate) fn ranked_entry(&self, index: EntryIndex) -> Option<(Rank, &Entry)> {
         let slot = self.entries.get(index.at())?;
         slot.as_ref().map(|ranked| (ranked.rank, &ranked.entry))
+    }
+
+    /// Returns the rank of an entry.
+    #[inline]
+    pub(crate) fn rank(&self, index: EntryIndex) -> Rank {
+        self.ranked(index).rank
     }
 
     /// Returns the masks of all entries, each with the best rank of an entry that

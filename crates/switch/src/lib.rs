@@ -21,7 +21,7 @@
 //! | how is a header changed? | `frame_changes`, `rewrite`, `tags`, `time_to_live`, `checksum`, `crc32c` |
 //! | when does it leave? | `egress`, `port`, `egress_queue` |
 //! | what does a frame cost at most? | `cost` |
-//! | how long did it stay? | `residence` |
+//! | how long did it stay? | `residence`, `hops` |
 //! | where does a frame go that nobody decides about? | `normal`, `mac_table` |
 //! | how do others walk the tables in its place? | `compiled` |
 //! | what may a controller ask for? | `agent`, `matching`, `program` |
@@ -47,6 +47,7 @@ mod group_table;
 mod group_walk;
 mod header_actions;
 mod headers;
+mod hops;
 mod mac_table;
 mod mask_group;
 mod masked_hash;
@@ -80,6 +81,7 @@ pub use cost::{Cost, TableCost, Work};
 pub use counters::{PortCounters, QueueCounters, QueueTally, SwitchCounters, Unreceived};
 pub use egress::PORTS_MAX;
 pub use group_walk::GROUP_COPIES_A_FRAME;
+pub use hops::HOP_RECORDS_MAX;
 pub use port::{Link, QUEUES};
 pub use residence::{Residence, ResidenceBucket};
 pub use switch::{Input, Output, Stay, Switch};

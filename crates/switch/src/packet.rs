@@ -10,6 +10,7 @@ use crate::action::MetadataChange;
 use crate::buffer_pool::{BufferPool, SlotIndex};
 use crate::flow_table::EntryIndex;
 use crate::headers::{self, Headers, PipelineFields};
+use crate::hops::Owner;
 use crate::packet_key::{PacketKey, field};
 use crate::port::PortIndex;
 
@@ -24,6 +25,8 @@ pub(crate) struct Packet {
     pub(crate) key: PacketKey,
     /// On whose behalf actions are executed.
     pub(crate) origin: Origin,
+    /// The entry that it met last, in whichever engine.
+    pub(crate) owner: Option<Owner>,
     pub(crate) headers: Headers,
     /// The queue for the next output.
     pub(crate) queue: u8,
@@ -64,6 +67,7 @@ impl Packet {
             known,
             key,
             origin: Origin::PACKET_OUT,
+            owner: None,
             headers,
             queue: 0,
             fates: QueuedFrameActions::STAY,

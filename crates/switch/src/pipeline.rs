@@ -23,6 +23,7 @@ use crate::egress::{Egress, FrameOutcome};
 use crate::entry::Entry;
 use crate::flow_table::{EntryIndex, FlowTable};
 use crate::headers;
+use crate::hops::Owner;
 use crate::packet::{Origin, Packet};
 use crate::packet_key::PacketKey;
 use crate::port::PortIndex;
@@ -313,7 +314,7 @@ impl Pipeline {
             packet.refresh(&egress.pool);
             let bytes = egress.pool.frame(packet.slot).len();
             let found = tables[usize::from(at.0)].find(&packet.key, now, bytes);
-            let Some((index, entry)) = found else {
+            let Some((index, age, entry)) = found else {
                 egress.counters.missed += 1;
                 if *misses == Misses::Told {
                     packet.origin = Origin::miss(at);
@@ -323,6 +324,11 @@ impl Pipeline {
                 return FrameOutcome::Ends;
             };
             packet.origin = entry.origin(at, index);
+            packet.owner = Some(Owner {
+                table: at,
+                index,
+                age,
+            });
             let program = &entry.program;
             let before = egress.counters.dropped;
             let fate = egress.apply(now, packet, program, action_set, form.as_deref());
@@ -364,21 +370,29 @@ impl Table {
         }
     }
 
-    /// Returns the entry for a frame, and counts it.
+    /// Returns the entry for a frame and its age, and counts it.
     #[inline]
     fn find(
         &mut self,
         key: &PacketKey,
         now: Instant,
         bytes: usize,
-    ) -> Option<(EntryIndex, &Entry)> {
+    ) -> Option<(EntryIndex, u32, &Entry)> {
         self.counters.lookups = self.counters.lookups.wrapping_add(1);
         let index = self.flows.lookup(key)?;
         self.counters.matches = self.counters.matches.wrapping_add(1);
+        let age = self.flows.rank(index).age();
         let entry = self.flows.entry_mut(index);
         entry.count(now, bytes);
-        Some((index, entry))
+        Some((index, age, entry))
     }
+}
+
+/// Returns the entry of an owner, if it still is there.
+pub(crate) fn entry_of(tables: &[Table], owner: Owner) -> Option<&Entry> {
+    let table = tables.get(usize::from(owner.table.0))?;
+    let (rank, entry) = table.flows.ranked_entry(owner.index)?;
+    (rank.age() == owner.age).then_some(entry)
 }
 
 /// Counts copies of a frame that were dropped at a port for the entry on whose

@@ -19,6 +19,7 @@ use crate::buffer_pool::SlotIndex;
 use crate::config::{Pacing, PortConfig};
 use crate::counters::{PortCounters, QueueTally};
 use crate::egress_queue::{EgressQueue, QueueFull, Queued};
+use crate::hops::Owner;
 use crate::modes::FarEnd;
 
 /// The port is left out of floods, OF10 section 5.2.1. Version 1.3 has no name
@@ -53,6 +54,17 @@ pub(crate) enum Sending {
     Begins(Instant),
     /// It waits until the port is free.
     Waits,
+}
+
+/// A frame that is to leave.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaving {
+    pub(crate) frame: SlotIndex,
+    pub(crate) queue: u8,
+    /// What becomes of it while it waits.
+    pub(crate) fates: QueuedFrameActions,
+    /// On whose behalf it leaves.
+    pub(crate) owner: Option<Owner>,
 }
 
 /// One port of a switch.
@@ -119,15 +131,25 @@ impl Port {
     pub(crate) fn send(
         &mut self,
         now: Instant,
-        frame: SlotIndex,
-        (queue, fates): (u8, QueuedFrameActions),
+        leaving: Leaving,
         bytes: usize,
     ) -> Result<Sending, QueueFull> {
+        let Leaving {
+            frame,
+            queue,
+            fates,
+            owner,
+        } = leaving;
         if self.waiting == 0 && self.busy_until <= now && self.ahead.is_none() {
             return Ok(Sending::Begins(self.begin(now, queue, bytes)));
         }
         let turn = self.turns;
-        self.queues[usize::from(queue)].push(Queued { frame, fates, turn })?;
+        self.queues[usize::from(queue)].push(Queued {
+            frame,
+            fates,
+            owner,
+            turn,
+        })?;
         self.turns += 1;
         self.waiting |= 1 << queue;
         Ok(Sending::Waits)
@@ -176,7 +198,11 @@ impl Port {
         }
         if let Some(frame) = self.ahead.take() {
             let queue = URGENT;
-            return Some(Turn::Leaves(Waiting { queue, frame }));
+            return Some(Turn::Leaves(Waiting {
+                queue,
+                frame,
+                owner: None,
+            }));
         }
         if self.waiting == 0 {
             return None;
@@ -186,6 +212,7 @@ impl Port {
         let leaves = Turn::Leaves(Waiting {
             queue,
             frame: next.frame,
+            owner: next.owner,
         });
         Some(match next.fates.at(level) {
             QueuedFrameAction::Stay => leaves,
@@ -328,6 +355,8 @@ pub(crate) enum Turn {
 pub(crate) struct Waiting {
     pub(crate) queue: u8,
     pub(crate) frame: SlotIndex,
+    /// On whose behalf it leaves.
+    pub(crate) owner: Option<Owner>,
 }
 
 /// How fast a port sends. Most rates have a whole number of picoseconds a bit,

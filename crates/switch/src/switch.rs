@@ -4,12 +4,13 @@
 use units::Instant;
 use wire::openflow::PortNumber;
 
-use crate::agent::{Agent, CloseReason, ConnectionId, Demand, Peer};
+use crate::agent::{Agent, CloseReason, ConnectionId, Demand, Peer, earlier};
 use crate::buffer_pool::{Arrival, SlotIndex};
 use crate::config::Config;
 use crate::cost::Cost;
 use crate::counters::{PortCounters, QueueCounters, QueueTally, SwitchCounters, Unreceived};
 use crate::egress::{Egress, Transmission};
+use crate::hops::HopPlace;
 use crate::modes::Violation;
 use crate::pipeline::{Engine, Pipeline};
 use crate::port::{Link, PortIndex, QUEUES};
@@ -142,6 +143,7 @@ pub struct Stay {
     pub arrived: Instant,
     pub(crate) port: PortIndex,
     pub(crate) queue: u8,
+    pub(crate) hop: Option<HopPlace>,
 }
 
 /// A switch. Knows no clock, no socket and no interface.
@@ -245,6 +247,7 @@ impl Switch {
         self.agent.note_contact(&mut self.pipeline);
         self.agent.send_mode_events(&mut self.pipeline);
         self.agent.tell_of_policers(now, &mut self.pipeline);
+        self.agent.look_at_hops(now, &mut self.pipeline);
         self.touched = true;
     }
 
@@ -260,6 +263,7 @@ impl Switch {
             slot,
             departs,
             queue,
+            hop,
         }) = self.pipeline.egress.transmissions.pop_front()
         {
             self.lent = Some(slot);
@@ -273,6 +277,7 @@ impl Switch {
                     arrived: pool.arrived(slot),
                     port,
                     queue,
+                    hop,
                 },
             });
         }
@@ -290,18 +295,22 @@ impl Switch {
     #[must_use]
     #[inline]
     pub fn deadline(&self) -> Option<Instant> {
-        let frames = self.pipeline.egress.next_start();
-        let agent = self.agent.deadline(self.now);
+        let egress = &self.pipeline.egress;
         let police = self.agent.police_due(&self.pipeline);
-        [frames, agent, police].into_iter().flatten().min()
+        let frames = earlier(egress.next_start(), egress.hops.due());
+        earlier(earlier(frames, police), self.agent.deadline(self.now))
     }
 
     /// Notes when the last bit of a frame left, which only the world knows: its
     /// interface may take a frame later than [`Output::Transmit::departs`] says.
     #[inline]
     pub fn left(&mut self, stay: Stay, at: Instant) {
-        let port = self.pipeline.egress.port_mut(stay.port);
-        port.note_residence(stay.queue, at.saturating_since(stay.arrived));
+        let lasted = at.saturating_since(stay.arrived);
+        let Egress { ports, hops, .. } = &mut self.pipeline.egress;
+        ports[stay.port.at()].note_residence(stay.queue, lasted);
+        if let Some(hop) = stay.hop {
+            hops.note(at, hop, (stay.port, stay.queue), lasted);
+        }
     }
 
     /// Returns how long the frames of each queue of a port stayed in the switch,
@@ -312,6 +321,13 @@ impl Switch {
         let egress = &self.pipeline.egress;
         let port = egress.port(egress.find_port(port)?);
         Some(std::array::from_fn(|queue| &port.queues()[queue].residence))
+    }
+
+    /// Returns whether anybody wants to know how long frames stay that leave through some
+    /// queue.
+    #[must_use]
+    pub fn watches_hops(&self) -> bool {
+        self.pipeline.egress.hops.is_on()
     }
 
     /// Returns how many bytes of a connection the switch takes for now. Whoever

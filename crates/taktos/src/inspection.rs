@@ -11,6 +11,7 @@ mod engine;
 mod entries;
 mod extension;
 mod groups;
+mod hops;
 mod meters;
 mod modes;
 mod ports;
@@ -42,6 +43,8 @@ pub enum Topic {
     Engine,
     Modes,
     Monitors,
+    /// How long the frames of each entry stayed, of queues that are watched.
+    Hops,
 }
 
 /// What there is to show.
@@ -78,6 +81,7 @@ impl Topic {
             Self::Engine => "engine",
             Self::Modes => "modes",
             Self::Monitors => "monitors",
+            Self::Hops => "hops",
         }
     }
 
@@ -97,6 +101,7 @@ impl Topic {
             Self::Engine => engine::COLUMNS,
             Self::Modes => modes::TRUNK_COLUMNS,
             Self::Monitors => modes::MONITOR_COLUMNS,
+            Self::Hops => hops::COLUMNS,
         }
     }
 
@@ -115,6 +120,7 @@ impl Topic {
             Self::Engine => "nothing is in the tables, or the core handles every frame",
             Self::Modes => "no trunks: the switch takes part in no mode",
             Self::Monitors => "no flow is watched",
+            Self::Hops => "no frame has left through a watched queue",
         }
     }
 
@@ -136,6 +142,7 @@ impl Topic {
             Self::Switch => extension::tally(client),
             Self::Engine => return engine::engine(client),
             Self::Modes => return modes::modes(client),
+            Self::Hops => return hops::hops(client),
             Self::Monitors => modes::monitors(client),
         };
         rows.map(Shown::from)

@@ -281,7 +281,8 @@ impl Controller {
             | Message::GetAsyncRequest
             | Message::GetAsyncReply(_)
             | Message::SetAsync(_)
-            | Message::MeterMod(_) => {}
+            | Message::MeterMod(_)
+            | Message::Hop(_) => {}
         }
     }
 

@@ -88,7 +88,8 @@ impl Translator {
             | Message::MeterMod(_)
             | Message::BundleControl(_)
             | Message::BundleAdd(_)
-            | Message::Mode(_) => return Err(ErrorKind::BadRequest(BadRequest::BadType)),
+            | Message::Mode(_)
+            | Message::Hop(_) => return Err(ErrorKind::BadRequest(BadRequest::BadType)),
         };
         narrow.emit(transaction, sides.switch);
         Ok(())

@@ -8,6 +8,7 @@ mod agent;
 mod arrivals;
 mod cable;
 mod departures;
+mod hops;
 mod keeper;
 mod killed;
 mod known_switch;

@@ -32,6 +32,8 @@ pub(super) struct Section<'a> {
 pub(super) struct Symbol<'a> {
     pub name: &'a str,
     pub kind: SymbolKind,
+    /// Whether it may be defined nowhere, and is zero then.
+    pub is_weak: bool,
     /// The section's number, 0 if the symbol is defined elsewhere.
     pub section: usize,
     pub value: u64,
@@ -138,6 +140,7 @@ fn symbols<'a>(
 ) -> Result<Vec<Symbol<'a>>, ObjectError> {
     const FUNCTION: u8 = 2;
     const SECTION: u8 = 3;
+    const WEAK: u8 = 2;
     let names = sections.get(table.link as usize);
     let names = names.map_or(&[][..], |it| it.bytes);
     let mut symbols = Vec::new();
@@ -150,6 +153,7 @@ fn symbols<'a>(
         symbols.push(Symbol {
             name: text(names, word(entry, 0)?)?,
             kind,
+            is_weak: entry[4] >> 4 == WEAK,
             section: short(entry, 6)?.into(),
             value: long(entry, 8)?,
             size: long(entry, 16)?,

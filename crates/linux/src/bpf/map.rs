@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicU64;
 
 use thiserror::Error;
@@ -14,6 +14,8 @@ use crate::mapping::Mapping;
 const NAME_BYTES_MAX: usize = 15;
 /// `BPF_F_MMAPABLE`
 const MAPPABLE: u32 = 1 << 10;
+/// `BPF_F_INNER_MAP`: an array that may stand in the place of one of another length.
+const NESTED: u32 = 1 << 12;
 const WORD_BYTES: usize = 8;
 
 /// How a map is organised.
@@ -25,6 +27,8 @@ pub enum MapKind {
     Array,
     /// Values under numbers, one set for each processor.
     ArrayPerProcessor,
+    /// Other arrays, mapped and nested, under numbers.
+    Arrays,
     /// Sockets of AF_XDP under numbers.
     Sockets,
     /// A ring of records; `entries` is its length in bytes, a power of two and
@@ -38,6 +42,7 @@ impl MapKind {
             Self::Hash => 1,
             Self::Array => 2,
             Self::ArrayPerProcessor => 6,
+            Self::Arrays => 12,
             Self::Sockets => 17,
             Self::Ring => 27,
         }
@@ -83,16 +88,49 @@ impl Map {
     ///
     /// If the kernel has no memory or no such map, or this process no right to it.
     pub fn create(name: &str, shape: MapShape) -> Result<Self, MapError> {
-        Self::with_flags(name, shape, 0)
+        Self::with_flags(name, shape, 0, None)
     }
 
-    fn with_flags(name: &str, shape: MapShape, flags: u32) -> Result<Self, MapError> {
+    /// Makes a map of arrays like `like`, none of which is there yet.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Map::create`].
+    pub fn of_arrays(name: &str, entries: u32, like: &MappedArray) -> Result<Self, MapError> {
+        let shape = MapShape {
+            kind: MapKind::Arrays,
+            key_bytes: 4,
+            value_bytes: 4,
+            entries,
+        };
+        Self::with_flags(name, shape, 0, Some(like.as_fd()))
+    }
+
+    /// Puts an array into the place `at` of a map of such.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel says.
+    pub fn put(&self, at: u32, array: &MappedArray) -> io::Result<()> {
+        let descriptor = array.as_fd().as_raw_fd();
+        self.update(&at.to_ne_bytes(), &descriptor.to_ne_bytes())
+    }
+
+    fn with_flags(
+        name: &str,
+        shape: MapShape,
+        flags: u32,
+        like: Option<BorrowedFd<'_>>,
+    ) -> Result<Self, MapError> {
         let mut create = Attributes::default();
         create.word(0, shape.kind.number());
         create.word(4, shape.key_bytes);
         create.word(8, shape.value_bytes);
         create.word(12, shape.entries);
         create.word(16, flags);
+        if let Some(like) = like {
+            create.descriptor(20, like);
+        }
         create.name(28, name);
         match create.open(Command::MapCreate) {
             Ok(descriptor) => Ok(Self { descriptor, shape }),
@@ -170,7 +208,7 @@ impl Map {
     /// The kernel reads and writes as many bytes as the map was made for.
     fn check_lengths(&self, key: &[u8], value: &[u8]) {
         let single = match self.shape.kind {
-            MapKind::Hash | MapKind::Array | MapKind::Sockets => true,
+            MapKind::Hash | MapKind::Array | MapKind::Arrays | MapKind::Sockets => true,
             MapKind::ArrayPerProcessor | MapKind::Ring => false,
         };
         assert!(single, "one value under each key");
@@ -207,6 +245,25 @@ impl MappedArray {
     ///
     /// If the kernel has no memory, or this process no right to it.
     pub fn create(name: &str, entries: u32, value_words: u32) -> Result<Self, MapError> {
+        Self::with_flags(name, entries, value_words, MAPPABLE)
+    }
+
+    /// Makes an array that may stand in a [map of arrays](Map::of_arrays), whatever its
+    /// length.
+    ///
+    /// # Errors
+    ///
+    /// As for [`MappedArray::create`].
+    pub fn nested(name: &str, entries: u32, value_words: u32) -> Result<Self, MapError> {
+        Self::with_flags(name, entries, value_words, MAPPABLE | NESTED)
+    }
+
+    fn with_flags(
+        name: &str,
+        entries: u32,
+        value_words: u32,
+        flags: u32,
+    ) -> Result<Self, MapError> {
         let value_bytes = value_words.saturating_mul(8);
         let shape = MapShape {
             kind: MapKind::Array,
@@ -214,7 +271,7 @@ impl MappedArray {
             value_bytes,
             entries,
         };
-        let map = Map::with_flags(name, shape, MAPPABLE)?;
+        let map = Map::with_flags(name, shape, flags, None)?;
         let words = entries as usize * value_words as usize;
         let mapping = Mapping::shared(&map, words * WORD_BYTES, 0);
         let mapping = mapping.map_err(|source| map.refusal(name, source))?;

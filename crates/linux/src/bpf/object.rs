@@ -4,7 +4,8 @@
 //! calls, directly or not: the kernel begins at the first instruction and refuses
 //! code that nothing leads to, so `Object::link` puts the main function first,
 //! the functions it needs behind, and calls and lines where they then are. A map is
-//! a symbol that the object does not define; only its name matters.
+//! a symbol that the object does not define; only its name matters. A symbol that is weak
+//! as well stands for a number that the loader knows, and for zero if it does not.
 //!
 //! Sources: RFC 9669; Documentation/bpf/llvm_reloc.rst and btf.rst of Linux.
 //!
@@ -96,6 +97,10 @@ pub struct Object {
     functions: Vec<Function>,
     /// Per instruction that loads a map's address, the map.
     maps: BTreeMap<usize, String>,
+    /// Per instruction that loads a number that the object does not know, its name.
+    unknown: BTreeMap<usize, String>,
+    /// Those that are known, by name.
+    constants: BTreeMap<String, u64>,
     /// Per instruction that calls, the number of the function.
     calls: BTreeMap<usize, usize>,
     types: Vec<u8>,
@@ -145,6 +150,8 @@ impl Object {
             instructions: instructions.to_vec(),
             functions,
             maps: BTreeMap::new(),
+            unknown: BTreeMap::new(),
+            constants: BTreeMap::new(),
             calls: BTreeMap::new(),
             types,
             annotations,
@@ -158,6 +165,13 @@ impl Object {
     pub fn map_names(&self) -> impl Iterator<Item = &str> {
         let names: std::collections::BTreeSet<_> = self.maps.values().map(String::as_str).collect();
         names.into_iter()
+    }
+
+    /// Says what a number is that the object does not know.
+    #[must_use]
+    pub fn with_constant(mut self, name: &str, value: u64) -> Self {
+        self.constants.insert(name.to_owned(), value);
+        self
     }
 
     /// Notes where calls lead that need no relocation.
@@ -193,7 +207,10 @@ impl Object {
                     if symbol.section != 0 || name.is_empty() {
                         return Err(ObjectError::NotLoaded { at, name });
                     }
-                    self.maps.insert(at, name);
+                    match symbol.is_weak {
+                        true => self.unknown.insert(at, name),
+                        false => self.maps.insert(at, name),
+                    };
                 }
                 OF_CALL if is_call(instruction) && symbol.section == code => {
                     let begin = i64::try_from(symbol.value).map_err(|_| unknown)?;
@@ -265,6 +282,19 @@ impl Object {
         Ok(order)
     }
 
+    /// Returns the half that stands in an instruction of a number that the object does not
+    /// know: the low one, or the high one in the second.
+    fn half(&self, at: usize) -> Option<i32> {
+        let value = |name: &String| self.constants.get(name).copied().unwrap_or(0);
+        let low = self.unknown.get(&at).map(value);
+        let high = || {
+            let first = at.checked_sub(1)?;
+            self.unknown.get(&first).map(|name| value(name) >> 32)
+        };
+        let [a, b, c, d, ..] = low.or_else(high)?.to_le_bytes();
+        Some(i32::from_le_bytes([a, b, c, d]))
+    }
+
     fn append(
         &self,
         number: usize,
@@ -282,6 +312,9 @@ impl Object {
                     .ok_or_else(|| ObjectError::NoMap { name: name.clone() })?;
                 set_source(&mut instruction, OF_MAP);
                 set_constant(&mut instruction, map.as_raw_fd());
+            }
+            if let Some(half) = self.half(at) {
+                set_constant(&mut instruction, half);
             }
             if let Some(callee) = self.calls.get(&at) {
                 let here = place + (at - function.begin);

@@ -12,8 +12,13 @@ use super::btf::{FUNCTION_BYTES, LINE_BYTES};
 use super::features::KERNEL_TYPES;
 use super::object::{Image, Object, ObjectError};
 
-/// The project's own. Functions of the kernel that ask for another are not used.
+/// The project's own, under which functions of the kernel that ask for another are not to
+/// be had.
 const LICENCE: &[u8] = b"Apache-2.0\0";
+/// That of the one program that reads what the kernel shows to such licences alone.
+const COMPATIBLE_LICENCE: &[u8] = b"Dual MIT/GPL\0";
+/// `BPF_TRACE_RAW_TP`
+const TYPED_TRACEPOINT: u32 = 23;
 const INSTRUCTION_BYTES: usize = 8;
 /// `BPF_LOG_STATS`: the verifier says how much it did, and why it refuses.
 const LOG_STATISTICS: u32 = 4;
@@ -53,12 +58,24 @@ pub enum LoadError {
 
 /// What a program runs for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
 enum Kind {
     /// A frame at an interface (`BPF_PROG_TYPE_SCHED_CLS`).
-    Frame = 3,
+    Frame,
     /// A tracepoint (`BPF_PROG_TYPE_RAW_TRACEPOINT`).
-    Tracepoint = 17,
+    Tracepoint,
+    /// A tracepoint of this type, what it gives being read where it stands
+    /// (`BPF_PROG_TYPE_TRACING`).
+    TypedTracepoint(u32),
+}
+
+impl Kind {
+    const fn number(self) -> u32 {
+        match self {
+            Self::Frame => 3,
+            Self::Tracepoint => 17,
+            Self::TypedTracepoint(_) => 26,
+        }
+    }
 }
 
 /// What it cost to verify a program.
@@ -109,6 +126,23 @@ impl Program {
         maps: &BTreeMap<&str, BorrowedFd<'_>>,
     ) -> Result<Self, LoadError> {
         Self::of_image(Kind::Tracepoint, main, &object.link(main, maps)?)
+    }
+
+    /// Loads such a program that reads what the tracepoint gives where it stands: the one
+    /// whose type is `of` among those of the [kernel](super::kernel_types::KernelTypes). It
+    /// is loaded under the licence that the kernel wants for that, which its source has to
+    /// have.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Program::load_for_tracepoint`].
+    pub fn load_for_typed_tracepoint(
+        object: &Object,
+        main: &str,
+        maps: &BTreeMap<&str, BorrowedFd<'_>>,
+        of: u32,
+    ) -> Result<Self, LoadError> {
+        Self::of_image(Kind::TypedTracepoint(of), main, &object.link(main, maps)?)
     }
 
     /// Loads a program without maps and types.
@@ -182,10 +216,15 @@ fn load(
     log: &mut [u8],
 ) -> io::Result<OwnedFd> {
     let mut load = Attributes::default();
-    load.word(0, kind as u32);
+    load.word(0, kind.number());
     load.word(4, length(image.instructions.len() / INSTRUCTION_BYTES));
     load.bytes(8, &image.instructions);
     load.bytes(16, LICENCE);
+    if let Kind::TypedTracepoint(of) = kind {
+        load.bytes(16, COMPATIBLE_LICENCE);
+        load.word(68, TYPED_TRACEPOINT);
+        load.word(108, of);
+    }
     load.word(24, log_level);
     load.word(28, length(log.len()));
     load.bytes_mut(32, log);

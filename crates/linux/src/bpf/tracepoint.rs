@@ -17,6 +17,18 @@ pub struct Tracepoint {
 }
 
 impl Tracepoint {
+    /// Attaches a program that was loaded for one tracepoint to that.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel says.
+    pub fn attach_typed(program: &Program) -> io::Result<Self> {
+        let mut open = Attributes::default();
+        open.descriptor(8, program.as_fd());
+        let link = open.open(Command::TracepointOpen)?;
+        Ok(Self { _link: link })
+    }
+
     /// Attaches `program` to the tracepoint of this name.
     ///
     /// # Errors

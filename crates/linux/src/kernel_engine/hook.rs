@@ -21,6 +21,7 @@ use crate::bpf::map::{Map, MapKind, MapShape};
 use crate::bpf::object::Object;
 use crate::bpf::program::Program;
 use crate::hold::Hold;
+use crate::hop_watch::HopSpace;
 use crate::interface::{Interface, Steering};
 use crate::port::KernelPort;
 use crate::qdisc::paced_link::Pacing;
@@ -84,6 +85,8 @@ pub struct Hook {
     /// From the number of an interface to the place of its port.
     interfaces: Map,
     manner: Manner,
+    /// Those who see frames leave, if anybody does.
+    hops: Option<HopSpace>,
 }
 
 /// What is at an interface that is a port. The program is taken away first.
@@ -137,7 +140,7 @@ impl Hook {
         tables: &SharedTables,
         frames: &HandedFrames,
         ports: usize,
-        manner: Manner,
+        (manner, hops): (Manner, Option<HopSpace>),
     ) -> Result<Self, EngineError> {
         let word = MapShape {
             kind: MapKind::Hash,
@@ -163,12 +166,19 @@ impl Hook {
             program,
             interfaces,
             manner,
+            hops,
         })
     }
 
     #[must_use]
     pub fn program(&self) -> &Program {
         &self.program
+    }
+
+    /// Returns those who see frames leave, if anybody does.
+    #[must_use]
+    pub fn hops(&self) -> Option<&HopSpace> {
+        self.hops.as_ref()
     }
 
     /// Makes `interface`, of the calling thread's namespace, a port that sends at
@@ -220,6 +230,9 @@ impl Hook {
             carried,
         };
         let port = KernelPort::open(index).map_err(PortBindingError::Socket)?;
+        if let Some(hops) = &self.hops {
+            hops.know_port(&port).map_err(PortBindingError::Socket)?;
+        }
         Ok(port.keeping(hung))
     }
 

@@ -5,11 +5,12 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
-use switch::compiled::layout::{Region, busy};
-use switch::compiled::{Memory, Sizes, Words};
+use switch::compiled::layout::{Region, busy, settings};
+use switch::compiled::{Departures, Memory, Sizes, Words};
 
 use crate::bpf::map::{MapError, MappedArray};
 use crate::clock;
+use crate::hop_watch::HopSpace;
 use units::Duration;
 
 /// A walk takes microseconds; a processor that does not end one for so long is
@@ -31,11 +32,10 @@ impl SharedTables {
         for region in Region::ALL {
             let records = u32::try_from(sizes.records(region)).expect("a few million at most");
             let words = u32::try_from(region.record_words()).expect("a few dozen");
-            arrays.push(Arc::new(MappedArray::create(
-                region.name(),
-                records,
-                words,
-            )?));
+            arrays.push(Arc::new(match region {
+                Region::Hops => HopSpace::records(records)?,
+                _ => MappedArray::create(region.name(), records, words)?,
+            }));
         }
         Ok(Self {
             sizes,
@@ -59,21 +59,29 @@ impl SharedTables {
 
     /// Empties the arrays and returns them as a switch takes them. No switch uses
     /// them any more, and no frame comes to the program for the first time: those
-    /// on their way are waited for.
+    /// on their way are waited for. Those who see frames leave know the switch by `hops`;
+    /// without it nobody sees them.
     #[must_use]
-    pub fn empty(&self) -> Memory {
+    pub fn empty(&self, hops: Option<&HopSpace>) -> Memory {
         self.await_walks();
         for array in &self.arrays {
             for word in array.words() {
                 word.store(0, Ordering::Relaxed);
             }
         }
-        Memory::new(self.sizes.clone(), |region| {
+        let number = hops.map_or(0, |hops| u64::from(hops.number()) + 1);
+        let words = self.array(Region::Settings).words();
+        words[settings::HOP_SPACE].store(number, Ordering::Relaxed);
+        let memory = Memory::new(self.sizes.clone(), |region| {
             Box::new(SharedWords(Arc::clone(self.array(region))))
+        });
+        memory.with_departures(match hops {
+            Some(_) => Departures::Seen,
+            None => Departures::Unseen,
         })
     }
 
-    fn array(&self, region: Region) -> &Arc<MappedArray> {
+    pub(super) fn array(&self, region: Region) -> &Arc<MappedArray> {
         &self.arrays[region as usize]
     }
 

@@ -30,6 +30,8 @@ pub(super) struct KernelPart {
     cutter: Cutter,
     /// Where it came, and when.
     piece: (PortNumber, Instant),
+    /// Whether frames are to be seen where they leave.
+    watches_hops: bool,
 }
 
 impl KernelPart {
@@ -42,21 +44,41 @@ impl KernelPart {
             numbers,
             cutter: Cutter::default(),
             piece: (PortNumber::ANY, Instant::ZERO),
+            watches_hops: false,
         }
     }
 
     /// Has the program forward for `switch`, which is new, with empty tables.
     pub(super) fn begin(&mut self, switch: &mut Switch, bindings: &[PortBinding]) {
         self.end();
-        let memory = self.engine.tables().empty();
+        let hook = self.engine.hook();
+        let memory = self.engine.tables().empty(hook.hops());
         switch.compile_into(memory, self.engine.overflow());
         for binding in bindings {
             self.carry(switch, binding);
         }
     }
 
+    /// Has frames seen where they leave as long as the switch wants to know.
+    #[inline]
+    pub(super) fn heed_hops(&mut self, switch: &Switch) {
+        if switch.watches_hops() != self.watches_hops {
+            self.change_hops(switch.watches_hops());
+        }
+    }
+
+    fn change_hops(&mut self, is_wanted: bool) {
+        self.watches_hops = is_wanted;
+        if let Some(hops) = self.engine.hook().hops() {
+            // It could be done when the engine was opened; frames that are not seen are in
+            // no record.
+            let _ = hops.want(is_wanted);
+        }
+    }
+
     /// Has the program drop all that comes.
     pub(super) fn end(&mut self) {
+        self.change_hops(false);
         for interface in self.known.drain(..) {
             self.engine.hook().drop_all_of(interface);
         }

@@ -436,6 +436,9 @@ impl Station {
         if let Some(switch) = &mut self.switch {
             switch.handle(now, input);
             publish(switch);
+            if let Some(kernel) = &mut self.kernel {
+                kernel.heed_hops(switch);
+            }
             self.drain(now, Handing::AtOnce);
         }
     }
@@ -510,6 +513,8 @@ impl Station {
     fn hand_over(&mut self) {
         if let Some(switch) = &mut self.switch {
             self.handed = hand_over(&mut self.bindings, &mut self.leaving, switch);
+            // A frame may have stayed longer than somebody wants to hear of.
+            self.deadline = switch.deadline().unwrap_or(Instant::FAR_FUTURE);
         }
     }
 

@@ -4,6 +4,7 @@
 
 mod attaching;
 mod frame_watch;
+mod hops;
 mod killed;
 mod loading;
 mod modes;

@@ -5,6 +5,7 @@ use units::Instant;
 
 use super::engine_dump::EngineDump;
 use super::group_statistics::GroupDump;
+use super::hops::HopDump;
 use super::inspection::{LossesDump, ResidenceDump, TallyDump};
 use super::police::PolicedDump;
 use super::session::Session;
@@ -31,6 +32,8 @@ pub(super) enum Dump {
     Policed(PolicedDump),
     /// It lists what is handled where.
     Engine(EngineDump),
+    /// It lists how long the frames of entries stayed.
+    Hops(HopDump),
 }
 
 impl Dump {
@@ -52,6 +55,7 @@ impl Dump {
             Self::Losses(dump) => dump.send_part(pipeline, session).map(Self::Losses),
             Self::Policed(dump) => dump.send_part(pipeline, session).map(Self::Policed),
             Self::Engine(dump) => dump.send_part(pipeline, session).map(Self::Engine),
+            Self::Hops(dump) => dump.send_part(pipeline, session).map(Self::Hops),
         }
     }
 }

@@ -15,6 +15,7 @@ use wire::openflow::{
 use super::Agent;
 use super::dump::Dump;
 use super::engine_dump::EngineDump;
+use super::hops::HopDump;
 use super::modes::send_monitors;
 use super::police::PolicedDump;
 use super::session::{ConnectionId, Session};
@@ -94,6 +95,7 @@ impl Agent {
             }
             Question::Monitors => send_monitors(now, pipeline, session, transaction),
             Question::Policed => session.dump = Some(Dump::Policed(PolicedDump::new(transaction))),
+            Question::Hops => session.dump = Some(Dump::Hops(HopDump::new(transaction))),
         }
         Ok(())
     }

@@ -23,6 +23,7 @@ mod errors;
 mod flow_mods;
 mod group_mods;
 mod group_statistics;
+mod hops;
 mod inspection;
 mod journal;
 mod meter_mods;

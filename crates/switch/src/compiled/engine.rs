@@ -18,6 +18,7 @@ use super::walk::{Found, Step, ToCore, Walk};
 use crate::action::{Action, Program};
 use crate::egress::{Egress, FrameOutcome};
 use crate::group_table::GroupIndex;
+use crate::hops::Owner;
 use crate::meter_band::Treatment;
 use crate::meter_table::MeterIndex;
 use crate::packet::{Origin, Packet};
@@ -176,6 +177,7 @@ impl Pipeline {
                 cookie: Cookie::NONE,
                 reason: PacketInReason::Action,
             };
+            packet.owner = Some(owner(*table, step));
             let before = self.egress.counters.dropped;
             let set = &self.action_set;
             fate = self
@@ -233,6 +235,12 @@ impl Pipeline {
         self.form()
             .add(Region::Tallies, step.tally, tally::DROPPED, lost);
     }
+}
+
+/// Returns the entry that a step is of.
+const fn owner(table: TableId, step: &Step) -> Owner {
+    let (index, age) = step.entry;
+    Owner { table, index, age }
 }
 
 impl Form {

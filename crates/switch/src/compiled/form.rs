@@ -6,7 +6,7 @@ use wire::openflow::taktos::MonitorId;
 use wire::openflow::{FragmentHandling, PortConfig};
 
 use super::groups::GroupForms;
-use super::layout::{NEVER, Region, VERSION, flag, limit, need, port, settings, table};
+use super::layout::{NEVER, Region, VERSION, flag, limit, need, port, queue, settings, table};
 use super::masks::Masks;
 use super::memory::Memory;
 use super::meters::MeterForms;
@@ -42,6 +42,8 @@ pub(crate) struct Form {
     pub(super) modes_shown: Option<u64>,
     /// The same of the monitors.
     pub(super) monitors_shown: Option<u64>,
+    /// The same of the queues that are watched.
+    hops_shown: Option<u64>,
     draft: Draft,
 }
 
@@ -103,6 +105,8 @@ impl Form {
         pipeline.egress.meters.note_changes();
         let seed = pipeline.tables[0].flows.seed();
         pipeline.egress.modes.share(SharedModes::of(&mut memory));
+        pipeline.egress.hops.share(&mut memory);
+        let hop_lines = pipeline.egress.hops.end() / Region::HopKeys.record_words();
         let form = Self {
             store: Store::new(memory),
             masks: Masks::new(seed),
@@ -115,9 +119,11 @@ impl Form {
             moved: false,
             modes_shown: None,
             monitors_shown: None,
+            hops_shown: None,
             draft: Draft::default(),
         };
         form.write_constants(seed, ports);
+        form.set(settings::HOP_LINES, count(hop_lines) - 1);
         form
     }
 
@@ -133,6 +139,7 @@ impl Form {
         let groups = &pipeline.egress.groups;
         !self.moved
             && self.modes_shown == Some(pipeline.egress.modes.changes)
+            && self.hops_shown == Some(pipeline.egress.hops.changes())
             && flows.all(|changes| changes.is_empty())
             && groups.changes().is_none_or(|changes| changes.is_empty())
             && pipeline.egress.meters.changes().is_empty()
@@ -178,6 +185,7 @@ impl Form {
             .write_lives(&pipeline.egress.groups, &self.store);
         self.write_ports(&pipeline.egress);
         self.write_modes(&pipeline.egress);
+        self.write_watched(&pipeline.egress);
         self.set(settings::TABLES, count(pipeline.tables.len()));
         self.set(settings::FLAGS, flags(pipeline));
         self.store.flip();
@@ -257,6 +265,17 @@ impl Form {
             let ([interface, number], address) = (shown, mac_bits(port.config.mac));
             let words = egress.modes.shared().port(at);
             words.write(port::INTERFACE, &[interface, number, address]);
+        }
+    }
+
+    /// Shows which queues are watched.
+    fn write_watched(&mut self, egress: &Egress) {
+        let hops = &egress.hops;
+        if self.hops_shown.replace(hops.changes()) == Some(hops.changes()) {
+            return;
+        }
+        for (at, word) in (0..).zip(hops.watched().iter().flatten()) {
+            self.store.set(Region::Queues, at, queue::BUDGET, *word);
         }
     }
 

@@ -16,11 +16,12 @@
 //! not exist has `since` [`NEVER`]. Whatever a walk could see is changed only
 //! when no walk of an older generation is under way any more.
 
+pub mod hop;
 pub mod modes;
 pub mod monitor;
 
 /// The version of the layout.
-pub const VERSION: u64 = 4;
+pub const VERSION: u64 = 5;
 
 /// A generation that never comes.
 pub const NEVER: u64 = u64::MAX;
@@ -62,10 +63,14 @@ pub enum Region {
     /// One record: which mode the switch is in, and how it agrees on one.
     Modes,
     Monitors,
+    /// What the records of [`Region::Hops`] are about, in cache lines of eight.
+    HopKeys,
+    /// How long frames stayed, by entry, port and queue.
+    Hops,
 }
 
 impl Region {
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::Settings,
         Self::Busy,
         Self::Ports,
@@ -85,6 +90,8 @@ impl Region {
         Self::Totals,
         Self::Modes,
         Self::Monitors,
+        Self::HopKeys,
+        Self::Hops,
     ];
 
     /// Returns the name by which a program in the kernel knows it.
@@ -110,6 +117,8 @@ impl Region {
             Self::Totals => "totals",
             Self::Modes => "modes",
             Self::Monitors => "monitors",
+            Self::HopKeys => "hop_keys",
+            Self::Hops => "hops",
         }
     }
 
@@ -136,6 +145,8 @@ impl Region {
             Self::Totals => 16,
             Self::Modes => 40,
             Self::Monitors => 48,
+            Self::HopKeys => 8,
+            Self::Hops => 96,
         }
     }
 }
@@ -189,6 +200,11 @@ pub mod settings {
     /// If not zero, every output is a copy, for trials in which nobody acts on
     /// what the program returns.
     pub const TRIAL_COPIES: usize = 9;
+    /// How many lines [`super::Region::HopKeys`] has, a power of two, less one.
+    pub const HOP_LINES: usize = 10;
+    /// The number plus one by which those who see frames leave know the switch; zero if
+    /// nobody sees them. Whoever provides the memory says so.
+    pub const HOP_SPACE: usize = 11;
 }
 
 /// Bits of [`settings::FLAGS`].
@@ -327,6 +343,8 @@ pub mod entry {
     /// The monitor that the frame is shown to before its actions are applied, plus one;
     /// zero for none. Further ones are among the actions.
     pub const MONITOR: usize = 22;
+    /// Its number in its table.
+    pub const INDEX: usize = 23;
 
     /// Frames go to the core.
     pub const TO_CORE: u64 = 1;
@@ -498,6 +516,9 @@ pub mod queue {
     pub const BYTES: usize = 1;
     /// Frames that were to go there and could not: the port does not send.
     pub const DROPPED: usize = 2;
+    /// How long frames may stay that leave there, in nanoseconds, plus one; [`super::NEVER`]
+    /// if that is not bounded, zero if nobody watches.
+    pub const BUDGET: usize = 3;
 }
 
 /// Words of a record of [`Region::Arrivals`]. What goes on to the core is counted

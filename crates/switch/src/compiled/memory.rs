@@ -115,6 +115,16 @@ impl<'a> Record<'a> {
         self.words.write(self.first + from, words);
     }
 
+    /// Adds to a word that others add to as well.
+    pub(crate) fn add(self, at: usize, more: u64) {
+        loop {
+            let before = self.get(at);
+            if self.replace(at, before, before.wrapping_add(more)) {
+                return;
+            }
+        }
+    }
+
     pub(crate) fn replace(self, at: usize, before: u64, after: u64) -> bool {
         self.words.replace(self.first + at, before, after)
     }
@@ -142,10 +152,20 @@ impl<'a> Record<'a> {
     }
 }
 
+/// Who sees when frames leave that walks have sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Departures {
+    /// Whoever sends them: the core, or others, who enter it in [`Region::Hops`].
+    Seen,
+    /// Nobody.
+    Unseen,
+}
+
 /// The words of all regions.
 #[derive(Debug)]
 pub struct Memory {
     sizes: Sizes,
+    departures: Departures,
     regions: [Box<dyn Words>; Region::ALL.len()],
 }
 
@@ -166,7 +186,11 @@ impl Memory {
             assert!(words.count() >= wanted, "{name} is too small");
             words
         });
-        Self { sizes, regions }
+        Self {
+            sizes,
+            departures: Departures::Seen,
+            regions,
+        }
     }
 
     /// Returns memory of this process: the same run writes the same words.
@@ -176,6 +200,16 @@ impl Memory {
             let count = sizes.records(region) * region.record_words();
             Box::new(vec![Cell::new(0); count])
         })
+    }
+
+    /// Says who sees when frames leave that walks have sent.
+    #[must_use]
+    pub fn with_departures(self, departures: Departures) -> Self {
+        Self { departures, ..self }
+    }
+
+    pub(crate) const fn departures(&self) -> Departures {
+        self.departures
     }
 
     /// Returns how many records there are of each kind.

@@ -8,6 +8,7 @@
 
 use super::layout::{Region, limit};
 use crate::config::Config;
+use crate::hops::HOP_RECORDS_MAX;
 use crate::modes::MONITORS_MAX;
 use crate::port::QUEUES;
 use crate::program::POLICERS_MAX;
@@ -19,6 +20,11 @@ const VERSIONS: usize = 2;
 const ACTIONS_PER_ENTRY: usize = 6;
 /// One group, meter or monitor for so many entries.
 const ENTRIES_PER_GROUP: usize = 4;
+/// One record of how long frames stay for so many entries: most switches send through
+/// watched queues on behalf of some entries.
+const ENTRIES_PER_HOP: usize = 4;
+/// The fewest records of that kind.
+const HOP_RECORDS_MIN: usize = 64;
 /// Buckets of a group or bands of a meter, on the average.
 const PARTS: usize = 4;
 /// Bands of a meter of an entry that polices.
@@ -74,6 +80,8 @@ impl Sizes {
         let records = match region {
             Region::Settings | Region::Totals | Region::Modes => 1,
             Region::Monitors => MONITORS_MAX.min(self.entries / ENTRIES_PER_GROUP),
+            Region::HopKeys => self.hops() / Region::HopKeys.record_words(),
+            Region::Hops => self.hops(),
             Region::Busy => self.processors,
             Region::Ports | Region::Arrivals => self.ports,
             Region::Queues => self.ports * QUEUES,
@@ -92,6 +100,13 @@ impl Sizes {
         };
         // Nobody can map an array of nothing.
         records.max(1)
+    }
+
+    /// Returns how many records there are of how long frames stay: a power of two.
+    fn hops(&self) -> usize {
+        let wanted = self.entries / ENTRIES_PER_HOP;
+        let bounded = wanted.clamp(HOP_RECORDS_MIN, HOP_RECORDS_MAX);
+        bounded.next_power_of_two()
     }
 
     /// Returns how many bytes all regions have together.

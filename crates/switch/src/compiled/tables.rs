@@ -18,7 +18,7 @@ use crate::meter_table::MeterIndex;
 use wire::openflow::taktos::CoreReason as Reason;
 
 /// How many words from [`entry::APPLY`] on an entry has.
-const WORDS: usize = entry::MONITOR + 1 - entry::APPLY;
+const WORDS: usize = entry::INDEX + 1 - entry::APPLY;
 const NOWHERE: u32 = u32::MAX;
 
 pub(super) trait EntryPlaces: Places {
@@ -81,13 +81,15 @@ pub(super) struct Draft {
     meter: u64,
     metadata: [u64; 2],
     monitor: u64,
+    index: u64,
     needs: u64,
     reason: Option<Reason>,
 }
 
 impl Draft {
     /// Puts an entry into words.
-    fn write(&mut self, entry: &Entry, places: &impl EntryPlaces) {
+    fn write(&mut self, index: EntryIndex, entry: &Entry, places: &impl EntryPlaces) {
+        self.index = u64::from(index.0);
         let program = &entry.program;
         let of_rule = needs::of_rule(&entry.rule);
         self.actions.clear();
@@ -156,6 +158,7 @@ impl Draft {
             self.metadata[0],
             self.metadata[1],
             self.monitor,
+            self.index,
         ]
     }
 }
@@ -257,7 +260,7 @@ impl TableForm {
                 continue;
             }
             if let Some((rank, entry)) = current {
-                draft.write(entry, places);
+                draft.write(index, entry, places);
                 let written = self.write_entry(index, rank, entry, draft, store, masks);
                 written.map_err(|NoRoom| Reason::Room)?;
             }

@@ -6,6 +6,7 @@ use super::layout::{
 use super::memory::{Memory, Record};
 use super::operations::{ActionWords, Meanings, action_of};
 use crate::action::{Action, MetadataChange, Program};
+use crate::flow_table::EntryIndex;
 use crate::meter_table::MeterIndex;
 use crate::packet_key::{PacketKey, WORDS};
 use wire::openflow::{GroupId, TableId};
@@ -30,6 +31,8 @@ pub(crate) struct ToCore;
 pub(crate) struct Step {
     pub(crate) program: Program,
     pub(crate) tally: u32,
+    /// The number of the entry, and its age.
+    pub(crate) entry: (EntryIndex, u32),
 }
 
 /// A walk that is under way.
@@ -155,7 +158,15 @@ impl<'a> Walk<'a> {
             goto: next,
         };
         let tally = low32(word(entry::METER) >> 32);
-        Ok(Step { program, tally })
+        let entry = (
+            EntryIndex(low32(word(entry::INDEX))),
+            low32(word(entry::RANK)),
+        );
+        Ok(Step {
+            program,
+            tally,
+            entry,
+        })
     }
 
     fn meter(&self, record: u32, means: &impl Meanings) -> Result<MeterIndex, ToCore> {

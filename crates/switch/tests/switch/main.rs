@@ -15,6 +15,7 @@ mod group_statistics;
 mod groups;
 mod header_action_errors;
 mod header_actions;
+mod hops;
 mod inspection;
 mod kept_frames;
 mod layers;

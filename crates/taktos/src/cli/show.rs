@@ -50,6 +50,8 @@ enum TopicName {
     Modes,
     /// The flows that are watched.
     Monitors,
+    /// How long the frames of each entry stayed, of queues that a controller watches.
+    Hops,
 }
 
 impl From<TopicName> for Topic {
@@ -67,6 +69,7 @@ impl From<TopicName> for Topic {
             TopicName::Engine => Self::Engine,
             TopicName::Modes => Self::Modes,
             TopicName::Monitors => Self::Monitors,
+            TopicName::Hops => Self::Hops,
         }
     }
 }

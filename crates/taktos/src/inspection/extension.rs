@@ -3,6 +3,7 @@
 
 use linux::openflow_client::{AskError, Client};
 use serde_json::{Value, json};
+use units::Duration;
 use wire::openflow::DecodeError;
 use wire::openflow::multipart::{ReplyBody, RequestBody};
 use wire::openflow::taktos::{
@@ -87,7 +88,8 @@ fn add(queues: &mut [Value], residence: &QueueResidence<'_>) -> Result<(), Decod
     let is_it = |row: &&mut Value| row["port"] == port && row["queue"] == number;
     let buckets: Vec<_> = residence.buckets.iter().collect::<Result<_, _>>()?;
     if let Some(row) = queues.iter_mut().find(is_it) {
-        let quantile = |permille| quantile(residence, &buckets, permille);
+        let stays = (residence.frames, residence.longest);
+        let quantile = |permille| quantile(stays, &buckets, permille);
         row["residence_p50_ns"] = quantile(500).into();
         row["residence_p99_ns"] = quantile(990).into();
         row["residence_p999_ns"] = quantile(999).into();
@@ -97,15 +99,19 @@ fn add(queues: &mut [Value], residence: &QueueResidence<'_>) -> Result<(), Decod
 }
 
 /// Returns the time that `permille` of a thousand frames did not exceed.
-fn quantile(residence: &QueueResidence<'_>, buckets: &[ResidenceBucket], permille: u64) -> u64 {
-    let wanted = (u128::from(residence.frames) * u128::from(permille)).div_ceil(1000);
+pub(super) fn quantile(
+    (frames, longest): (u64, Duration),
+    buckets: &[ResidenceBucket],
+    permille: u64,
+) -> u64 {
+    let wanted = (u128::from(frames) * u128::from(permille)).div_ceil(1000);
     let mut seen = 0;
     let reached = buckets.iter().find(|bucket| {
         seen += u128::from(bucket.frames);
         seen >= wanted
     });
-    let end = reached.map_or(residence.longest, |bucket| bucket.at_most);
-    end.min(residence.longest).as_ns()
+    let end = reached.map_or(longest, |bucket| bucket.at_most);
+    end.min(longest).as_ns()
 }
 
 /// Returns the entries that lost frames at ports.

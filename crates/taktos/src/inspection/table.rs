@@ -61,6 +61,9 @@ pub fn draw(columns: &[Column], rows: &[Value]) -> String {
     lines.map(|line| format!("{line}\n")).collect()
 }
 
+/// How members begin that say how long frames stay: microseconds matter.
+const STAYS: [&str; 3] = ["residence_", "stay_", "budget_"];
+
 /// Returns a member of a row in the units that people use.
 fn cell(row: &Value, member: &str) -> String {
     if let Some((list, member)) = member.split_once('/') {
@@ -70,6 +73,9 @@ fn cell(row: &Value, member: &str) -> String {
     }
     let value = &row[member];
     match value.as_u64() {
+        Some(ns) if STAYS.iter().any(|it| member.starts_with(it)) => {
+            Duration::from_ns(ns).to_string()
+        }
         Some(ns) if member.ends_with("_ns") => rounded(Duration::from_ns(ns)),
         Some(bps) if member.ends_with("_bps") => {
             BitRate::new(bps).map_or_else(String::new, |rate| rate.to_string())

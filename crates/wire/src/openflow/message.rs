@@ -3,7 +3,7 @@
 use super::bundle::{BUNDLE_ADD, BUNDLE_CONTROL};
 use super::header::{begin, finish};
 use super::multipart::{MultipartReply, MultipartRequest};
-use super::taktos::{self, ModeMessage, PoliceEvent};
+use super::taktos::{self, HopMessage, ModeMessage, PoliceEvent};
 use super::{
     AsyncConfig, BundleAdd, BundleControl, DecodeError, Echo, ErrorMessage, FeaturesReply, FlowMod,
     FlowRemoved, GroupMod, HEADER_LENGTH, Header, Hello, MessageType, MeterMod, ONF_EXPERIMENTER,
@@ -45,6 +45,8 @@ pub enum Message<'a> {
     Mode(ModeMessage<'a>),
     /// Says that somebody exceeded a contract, of Taktos.
     Police(PoliceEvent),
+    /// Is about how long frames stay, of Taktos.
+    Hop(HopMessage<'a>),
     /// Asks who the switch is.
     FeaturesRequest,
     /// Says who the switch is.
@@ -180,10 +182,13 @@ impl<'a> Message<'a> {
             (taktos::EXPERIMENTER, taktos::POLICE_EVENT) => {
                 Self::Police(PoliceEvent::parse(message.data)?)
             }
-            (taktos::EXPERIMENTER, kind) => match ModeMessage::parse(kind, message.data)? {
-                Some(mode) => Self::Mode(mode),
-                None => Self::Experimenter(message),
-            },
+            (taktos::EXPERIMENTER, kind) => {
+                if let Some(mode) = ModeMessage::parse(kind, message.data)? {
+                    return Ok(Self::Mode(mode));
+                }
+                let hop = HopMessage::parse(kind, message.data)?;
+                hop.map_or(Self::Experimenter(message), Self::Hop)
+            }
             _ => Self::Experimenter(message),
         })
     }
@@ -204,6 +209,7 @@ impl<'a> Message<'a> {
             Self::BundleAdd(add) => add.emit(transaction, out),
             Self::Mode(mode) => mode.emit(transaction, out),
             Self::Police(event) => event.emit(transaction, out),
+            Self::Hop(hop) => hop.emit(transaction, out),
             Self::FeaturesRequest => FeaturesReply::emit_request(transaction, out),
             Self::FeaturesReply(features) => features.emit(transaction, out),
             Self::GetConfigRequest => SwitchConfig::emit_request(transaction, out),

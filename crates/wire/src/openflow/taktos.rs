@@ -4,10 +4,12 @@
 //! 7.3.5.15) under the number [`EXPERIMENTER`]; `docs/openflow-extension.md`
 //! gives them byte by byte. Questions have no body. What is said of criticality
 //! modes are messages of the same experimenter, [`ModeMessage`], actions among
-//! [`Action`](super::Action) and a field among [`MatchField`](super::MatchField).
+//! [`Action`](super::Action) and a field among [`MatchField`](super::MatchField); what is
+//! said of how long frames stay are messages as well, [`HopMessage`].
 
 mod cost;
 mod engine;
+mod hops;
 mod losses;
 mod mode;
 mod police;
@@ -16,6 +18,9 @@ mod tally;
 
 pub use cost::{CostReply, TableCost, Work};
 pub use engine::{CoreReason, EngineItem, EngineReply, EngineSubject};
+pub use hops::{
+    HopConfig, HopCoverage, HopEvent, HopFailed, HopMessage, HopRecord, HopReply, WatchedQueue,
+};
 pub use losses::EntryLosses;
 pub use mode::{
     Demanded, HEART_BEAT_MAX, HEART_BEAT_MIN, HOLD_MAX, LevelSet, ModeCommand, ModeConfig,
@@ -54,6 +59,8 @@ pub enum Question {
     Monitors,
     /// What entries that police have seen.
     Policed,
+    /// How long the frames of each entry stayed.
+    Hops,
 }
 
 /// An answer, or a part of it.
@@ -75,10 +82,12 @@ pub enum Answer<'a> {
     Monitors(Sequence<'a, MonitorReport>),
     /// What entries that police have seen, one by one.
     Policed(Sequence<'a, PolicedEntry>),
+    /// How long the frames of each entry stayed, of queues that are watched.
+    Hops(HopReply<'a>),
 }
 
 impl Question {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Cost,
         Self::Residence,
         Self::Losses,
@@ -87,6 +96,7 @@ impl Question {
         Self::Modes,
         Self::Monitors,
         Self::Policed,
+        Self::Hops,
     ];
 
     const fn number(self) -> u32 {
@@ -99,6 +109,7 @@ impl Question {
             Self::Modes => 6,
             Self::Monitors => 7,
             Self::Policed => 9,
+            Self::Hops => 8,
         }
     }
 
@@ -143,6 +154,7 @@ impl<'a> Answer<'a> {
             Question::Modes => Self::Modes(ModeStatus::parse(body.data)?),
             Question::Monitors => Self::Monitors(Sequence::from_bytes(body.data)),
             Question::Policed => Self::Policed(Sequence::from_bytes(body.data)),
+            Question::Hops => Self::Hops(HopReply::parse(body.data)?),
         }))
     }
 
@@ -158,6 +170,7 @@ impl<'a> Answer<'a> {
             Self::Modes(_) => Question::Modes,
             Self::Monitors(_) => Question::Monitors,
             Self::Policed(_) => Question::Policed,
+            Self::Hops(_) => Question::Hops,
         }
     }
 
@@ -174,6 +187,7 @@ impl<'a> Answer<'a> {
             Self::Modes(status) => status.emit(data),
             Self::Monitors(monitors) => monitors.emit(data),
             Self::Policed(entries) => entries.emit(data),
+            Self::Hops(hops) => hops.emit(data),
         }
         Experimenter {
             experimenter: EXPERIMENTER,

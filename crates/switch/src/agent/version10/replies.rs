@@ -67,7 +67,8 @@ pub(in crate::agent) fn emit(message: &Message<'_>, transaction: TransactionId, 
         | Message::BundleControl(_)
         | Message::BundleAdd(_)
         | Message::Mode(_)
-        | Message::Police(_) => return,
+        | Message::Police(_)
+        | Message::Hop(_) => return,
     };
     narrow.emit(transaction, out);
 }

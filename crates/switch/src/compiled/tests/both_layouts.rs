@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use super::super::layout::Region;
 
 /// The files, each with the module that it is.
-const RUST: [(Option<&str>, &str); 3] = [
+const RUST: [(Option<&str>, &str); 4] = [
     (None, include_str!("../layout.rs")),
+    (Some("HOP"), include_str!("../layout/hop.rs")),
     (Some("MODES"), include_str!("../layout/modes.rs")),
     (Some("MONITOR"), include_str!("../layout/monitor.rs")),
 ];

@@ -115,12 +115,12 @@ fn level(byte: u8) -> Result<Level, DecodeError> {
 }
 
 /// Returns a length of time, or nothing if it never ends.
-fn unless_never(ns: u64) -> Option<Duration> {
+pub(super) fn unless_never(ns: u64) -> Option<Duration> {
     (ns != NEVER).then(|| Duration::from_ns(ns))
 }
 
 /// Returns what stands for a length of time that may never end.
-const fn or_never(duration: Option<Duration>) -> u64 {
+pub(super) const fn or_never(duration: Option<Duration>) -> u64 {
     match duration {
         Some(duration) => duration.as_ns(),
         None => NEVER,
@@ -128,7 +128,7 @@ const fn or_never(duration: Option<Duration>) -> u64 {
 }
 
 /// Refuses bytes behind the end.
-fn ended(reader: &Reader<'_>) -> Result<(), DecodeError> {
+pub(super) fn ended(reader: &Reader<'_>) -> Result<(), DecodeError> {
     match reader.is_empty() {
         true => Ok(()),
         false => Err(DecodeError::Length),

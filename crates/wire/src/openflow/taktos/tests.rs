@@ -156,6 +156,54 @@ fn where_frames_are_handled_is_read_as_it_was_written() {
     }));
 }
 
+#[test]
+fn how_long_the_frames_of_entries_stayed_is_read_as_it_was_written() {
+    let fields = [MatchField::InPort(PortNumber(3))];
+    let buckets = [3, 9].map(|us| ResidenceBucket {
+        at_most: Duration::from_us(us),
+        frames: us,
+    });
+    let record = HopRecord {
+        table: TableId(1),
+        priority: 5,
+        cookie: Cookie(9),
+        port: PortNumber(2),
+        queue: QueueId(7),
+        frames: 12,
+        longest: Duration::from_us(8),
+        above: 1,
+        budget: Some(Duration::from_us(7)),
+        untimed: 4,
+        buckets: Sequence::of(&buckets),
+        matching: Fields::of(&fields),
+    };
+    let bare = HopRecord {
+        budget: None,
+        buckets: Sequence::EMPTY,
+        matching: Fields::EMPTY,
+        ..record
+    };
+
+    for coverage in HopCoverage::ALL {
+        there_and_back(&Answer::Hops(HopReply {
+            coverage: *coverage,
+            no_room: 6,
+            records: Sequence::of(&[record, bare, record]),
+        }));
+    }
+}
+
+#[test]
+fn a_list_of_buckets_that_is_longer_than_its_record_is_refused() {
+    let mut record = vec![0; 80];
+    record[1] = 80;
+    record[65] = 1;
+
+    assert!(HopRecord::parse(&record).is_err());
+    record[65] = 0;
+    assert!(HopRecord::parse(&record).is_ok());
+}
+
 proptest! {
     #[test]
     fn any_bytes_are_read_or_refused(kind in 0u32..11, data: Vec<u8>) {
@@ -174,6 +222,12 @@ proptest! {
             Ok(Some(Answer::Modes(status))) => status.trunks.iter().for_each(drop),
             Ok(Some(Answer::Monitors(monitors))) => monitors.iter().for_each(drop),
             Ok(Some(Answer::Policed(entries))) => entries.iter().for_each(drop),
+            Ok(Some(Answer::Hops(hops))) => {
+                for record in hops.records.iter().flatten() {
+                    prop_assert!(record.buckets.iter().all(|bucket| bucket.is_ok()));
+                    record.matching.iter().for_each(drop);
+                }
+            }
             Ok(Some(Answer::Cost(cost))) => cost.tables.iter().for_each(drop),
             Ok(Some(Answer::Tally(_)) | None) | Err(_) => {}
         }

@@ -9,6 +9,7 @@ use crate::openflow::multipart::PortStatistics;
 use crate::openflow::oxm::Masked;
 use crate::openflow::taktos::{FrameLimit, MonitorId, Police, PoliceEvent, PolicedEntry};
 
+mod hops;
 mod modes;
 mod multiparts;
 
@@ -173,6 +174,7 @@ fn visit(seeds: &Seeds, visit: &mut dyn FnMut(&Message<'_>)) {
     visit_lists(seeds, visit);
     visit_groups_and_meters(seeds, visit);
     visit_bundles(seeds, visit);
+    hops::visit(seeds, visit);
     modes::visit(seeds, visit);
     visit(&Message::Police(PoliceEvent {
         entry: seeds.policed(),

@@ -121,7 +121,7 @@ fn what_makes_no_sense_is_refused_with_its_own_error() {
         refused(4, &[0, 8, 0, 0, 0, 0, 0, 0]),
         failed(ModeFailed::BadLevel)
     );
-    assert_eq!(ModeMessage::parse(6, &[]), Ok(None));
+    assert_eq!(ModeMessage::parse(8, &[]), Ok(None));
     for kind in ModeFailed::ALL {
         assert_eq!(ModeFailed::of(kind.into_kind()), Some(*kind));
     }
