@@ -320,6 +320,26 @@ pub enum Event {
         /// How many since its entry is there.
         frames_in_all: u64,
     },
+    /// Frames of a flow stayed longer at a hop than its budget there.
+    HopExceeded {
+        /// Its number.
+        flow: FlowId,
+        /// Its name, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// The switch, and the port by which they left.
+        at: Place,
+        /// How long they may stay.
+        #[serde(rename = "budget_ns")]
+        #[schemars(with = "u64")]
+        budget: Duration,
+        /// The longest stay since this was told last.
+        #[serde(rename = "longest_ns")]
+        #[schemars(with = "u64")]
+        longest: Duration,
+        /// How many stayed too long since then.
+        frames: u64,
+    },
     /// A flow was decided upon anew, as one of its hosts has moved.
     Readmitted {
         /// Its number.
@@ -620,6 +640,7 @@ kinds! {
         PromiseChanged "promise-changed",
         GuaranteesMoved "guarantees-moved",
         ContractExceeded "contract-exceeded",
+        HopExceeded "hop-exceeded",
         Readmitted "readmitted",
         RecordUnreadable "record-unreadable";
     Rules:
@@ -835,6 +856,21 @@ impl Event {
                 write!(
                     f,
                     "host {source} exceeds the contract of {flow}: {frames} frames dropped at {at}"
+                )
+            }
+            Self::HopExceeded {
+                flow,
+                name,
+                at,
+                budget,
+                longest,
+                frames,
+            } => {
+                let flow = named(*flow, name);
+                write!(
+                    f,
+                    "{frames} frames of {flow} stayed up to {longest} at {at}, where {budget} \
+                     are its budget"
                 )
             }
             Self::Readmitted { flow, name } => {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use units::{Delay, Duration, Instant};
 use wire::openflow::DatapathId;
 
-use crate::place::{LinkEnds, PortId};
+use crate::place::{LinkEnds, Place, PortId};
 
 /// A flow that was admitted; never given twice in the life of a network.
 #[derive(
@@ -38,6 +38,61 @@ pub struct FlowSummary<R> {
     pub disputes: Vec<Dispute>,
     /// What it requires.
     pub requirement: R,
+}
+
+/// How long frames of a flow have stayed at each hop of the way that it takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "FlowHopsDocument")]
+pub struct FlowHops {
+    /// Its number.
+    pub id: FlowId,
+    /// Its name.
+    pub name: String,
+    /// What was promised; nothing for best effort.
+    #[serde(rename = "guarantee_ns", default, with = "units::whole_ns")]
+    #[schemars(with = "Option<u64>")]
+    pub guarantee: Option<Delay>,
+    /// The longest that a frame may have been on its way: the first link, the longest stay at
+    /// each hop, and the propagation between, for the receiver that is worst off. Nothing if
+    /// a hop has not said anything.
+    #[serde(rename = "observed_ns", default)]
+    #[schemars(with = "Option<u64>")]
+    pub observed: Option<Duration>,
+    /// The hops, each behind the one before it.
+    pub hops: Vec<HopSeen>,
+}
+
+/// A hop: a switch, and a port by which frames leave it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "HopDocument")]
+pub struct HopSeen {
+    /// The switch and the port.
+    pub at: Place,
+    /// The queue of the port.
+    pub queue: u8,
+    /// What the switch said last; nothing if it does not watch, or was not asked yet.
+    pub seen: Option<HopCount>,
+}
+
+/// How long frames of a flow stayed at a hop, from the arrival of the last bit to the departure
+/// behind the queue, by the clock of the switch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "HopCountDocument")]
+pub struct HopCount {
+    /// How many.
+    pub frames: u64,
+    /// The longest stay.
+    #[serde(rename = "longest_ns")]
+    #[schemars(with = "u64")]
+    pub longest: Duration,
+    /// How long they may stay.
+    #[serde(rename = "budget_ns", default)]
+    #[schemars(with = "Option<u64>")]
+    pub budget: Option<Duration>,
+    /// How many stayed longer.
+    pub above: u64,
+    /// Frames more whose stay is not known.
+    pub untimed: u64,
 }
 
 /// The most disputes that are shown at one flow.

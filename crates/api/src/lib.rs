@@ -44,8 +44,8 @@ pub use application::{
 pub use count::Count;
 pub use event::{About, Detection, Event, Occurrence, Occurrences};
 pub use flow::{
-    Accepted, Alternative, Cause, Cover, Dispute, FlowId, FlowSummary, MAX_DISPUTES_SHOWN, Promise,
-    PromiseState, Protection, Route, TransportProtocol, Travels,
+    Accepted, Alternative, Cause, Cover, Dispute, FlowHops, FlowId, FlowSummary, HopCount, HopSeen,
+    MAX_DISPUTES_SHOWN, Promise, PromiseState, Protection, Route, TransportProtocol, Travels,
 };
 pub use frame_match::{FlowMatch, FrameMatch, Transport};
 pub use intent::{

@@ -33,6 +33,7 @@ mod ageing;
 mod context;
 mod flow_ways;
 mod frames;
+mod hops;
 mod inspection;
 mod leaving;
 mod listing;
@@ -346,6 +347,9 @@ impl Controller {
                 Promises::list_flows(ctx, network, after, most.min(MAX_FLOWS_AT_ONCE))
             }
             Request::Flow(name) => Promises::show_flow(ctx, network, name),
+            Request::HopsAfter { after, most } => {
+                Promises::list_hops(ctx, network, after, most.min(MAX_FLOWS_AT_ONCE))
+            }
             Request::Topology => Reply::Topology(owners.topology_summary(topology)),
             Request::Promises => Reply::Promises(Box::new(promises.promises(owners))),
             Request::AddIntents(intents) => {

@@ -11,11 +11,11 @@ mod tables;
 
 pub use api::{
     Accepted, Alternative, ApplicationId, ApplicationKind, ApplicationSummary, Asker, Cause,
-    Counters, Cover, Detection, Dispute, Endpoint, Event, Extent, FlowId, FlowMatch, ForeignRules,
-    FoundPath, FrameAction, FrameMatch, HeldMode, Intent, IntentId, IntentKind, IntentState,
-    MAX_DISPUTES_SHOWN, Manifest, ModeChange, ModeReport, PathWish, Permission, Promise,
-    PromiseState, Protection, Route, RuleOwner, RuleState, Scope, Settings, SettingsChange,
-    SwitchMode, Transport, TransportProtocol, Travels, Waypoint,
+    Counters, Cover, Detection, Dispute, Endpoint, Event, Extent, FlowHops, FlowId, FlowMatch,
+    ForeignRules, FoundPath, FrameAction, FrameMatch, HeldMode, HopCount, HopSeen, Intent,
+    IntentId, IntentKind, IntentState, MAX_DISPUTES_SHOWN, Manifest, ModeChange, ModeReport,
+    PathWish, Permission, Promise, PromiseState, Protection, Route, RuleOwner, RuleState, Scope,
+    Settings, SettingsChange, SwitchMode, Transport, TransportProtocol, Travels, Waypoint,
 };
 pub use application::{MAX_APPLICATION_NAME, MAX_APPLICATIONS};
 pub use hosts::{HostRefusal, StaticHost};
@@ -89,6 +89,14 @@ pub enum Request {
     /// at most [`MAX_FLOWS_AT_ONCE`]: a list of any length costs the network nothing
     /// if it is asked for in parts.
     FlowsAfter {
+        /// The last number of the part before.
+        after: FlowId,
+        most: usize,
+    },
+    /// List how long frames stayed at the hops of the flows with numbers above this one, at
+    /// most so many and at most [`MAX_FLOWS_AT_ONCE`]: what switches said last, who are asked
+    /// anew.
+    HopsAfter {
         /// The last number of the part before.
         after: FlowId,
         most: usize,
@@ -208,6 +216,8 @@ pub enum Reply {
     Applications(Vec<ApplicationSummary>),
     /// No application has this name.
     UnknownApplication(String),
+    /// To [`Request::HopsAfter`], by number.
+    Hops(Vec<FlowHops>),
     /// No flow has this name.
     UnknownFlow(String),
     /// The store could not keep the change; nothing has changed.

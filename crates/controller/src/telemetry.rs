@@ -10,9 +10,9 @@ use units::{Duration, Instant};
 use wire::openflow::multipart::{
     FlowStatistics, MultipartReply, PortStatistics, ReplyBody, TableStatistics,
 };
-use wire::openflow::{PortNumber, TransactionId};
+use wire::openflow::{Cookie, PortNumber, TransactionId, taktos};
 
-use crate::northbound::FlowId;
+use crate::northbound::{FlowId, HopCount};
 
 /// The least time between two questions.
 pub const ASKED_EVERY: Duration = Duration::from_secs(1);
@@ -39,6 +39,8 @@ pub struct Telemetry {
     pub tables: Answer<Vec<TableStatistics>>,
     /// What it has carried for flows.
     pub flows: Answer<BTreeMap<FlowId, FlowCount>>,
+    /// How long their frames stayed that left by a port.
+    pub hops: Answer<BTreeMap<(FlowId, PortNumber), HopCount>>,
 }
 
 /// The answer to one question, which may come in parts.
@@ -82,13 +84,14 @@ impl Telemetry {
         is_due
     }
 
-    /// Takes a part of an answer. `flow_of` tells whose an entry is. Returns whether it
-    /// was an answer to one of these questions.
+    /// Takes a part of an answer. `flow_of` tells whose an entry is, `owner_of` whose the
+    /// one with a cookie is. Returns whether it was an answer to one of these questions.
     pub fn take(
         &mut self,
         transaction: TransactionId,
         reply: &MultipartReply<'_>,
         flow_of: impl Fn(&FlowStatistics<'_>) -> Option<FlowId>,
+        owner_of: impl Fn(Cookie) -> Option<FlowId>,
     ) -> bool {
         match &reply.body {
             ReplyBody::PortStatistics(ports) => {
@@ -128,10 +131,35 @@ impl Telemetry {
                     self.flows.finish();
                 }
             }
+            ReplyBody::Experimenter(body) => {
+                let Some(begun) = self.hops.part(transaction) else {
+                    return false;
+                };
+                if let Ok(Some(taktos::Answer::Hops(hops))) = taktos::Answer::parse(body) {
+                    for record in hops.records.iter().map_while(Result::ok) {
+                        if let Some(flow) = owner_of(record.cookie) {
+                            let count = begun.entry((flow, record.port)).or_default();
+                            add(count, &record);
+                        }
+                    }
+                }
+                if !reply.more {
+                    self.hops.finish();
+                }
+            }
             _ => return false,
         }
         true
     }
+}
+
+/// Adds what a switch says of frames that left by the same port.
+fn add(count: &mut HopCount, record: &taktos::HopRecord<'_>) {
+    count.frames = count.frames.saturating_add(record.frames);
+    count.longest = count.longest.max(record.longest);
+    count.budget = count.budget.or(record.budget);
+    count.above = count.above.saturating_add(record.above);
+    count.untimed = count.untimed.saturating_add(record.untimed);
 }
 
 #[cfg(test)]
@@ -154,7 +182,7 @@ mod tests {
                 more: at + 1 < parts.len(),
                 body: ReplyBody::PortStatistics(wire::openflow::Sequence::of(part)),
             };
-            is_taken &= telemetry.take(TransactionId(transaction), &reply, |_| None);
+            is_taken &= telemetry.take(TransactionId(transaction), &reply, |_| None, |_| None);
         }
         is_taken
     }
@@ -173,7 +201,7 @@ mod tests {
             more: true,
             body: ReplyBody::PortStatistics(wire::openflow::Sequence::of(&ports)),
         };
-        assert!(telemetry.take(TransactionId(8), &reply, |_| None));
+        assert!(telemetry.take(TransactionId(8), &reply, |_| None, |_| None));
         assert_eq!(telemetry.ports.said, [port(1, 10), port(2, 20)]);
     }
 

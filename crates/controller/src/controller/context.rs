@@ -175,6 +175,7 @@ impl Context {
             | Request::Flows
             | Request::FlowsAfter { .. }
             | Request::Flow(_)
+            | Request::HopsAfter { .. }
             | Request::Promises
             | Request::Reconcile(_)
             | Request::Settings

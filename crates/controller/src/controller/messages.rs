@@ -1,5 +1,6 @@
 //! What switches say: connections, messages, ports, frames.
 
+use wire::openflow::taktos::HopMessage;
 use wire::openflow::{
     BadRequest, DatapathId, ErrorKind, ErrorMessage, HEADER_LENGTH, Header, Message, PortStatus,
     PortStatusReason, TransactionId,
@@ -11,7 +12,7 @@ use crate::session::{CloseReason, ConnectionId, Session, Slot, Step, port_of};
 use crate::view::{Carrier, Control, Port};
 
 use super::context::Memory;
-use super::{Controller, HostDesk, Network, Programs, Southbound, Topology};
+use super::{Controller, HostDesk, Network, Programs, Promises, Southbound, Topology};
 
 impl Controller {
     pub(super) fn connected(&mut self, connection: ConnectionId) {
@@ -249,6 +250,9 @@ impl Controller {
             Message::Mode(said) => self.modes.mode_said(ctx, network, datapath, said),
             Message::RoleReply(said) => self.role_said(slot, datapath, *said),
             Message::Police(said) => network.contract_exceeded(ctx, datapath, said),
+            Message::Hop(HopMessage::Event(said)) => {
+                Promises::hop_exceeded(ctx, network, datapath, said);
+            }
             Message::MultipartReply(reply) if self.modes.mode_reported(ctx, datapath, reply) => {}
             Message::MultipartReply(reply)
                 if network.policing_answered(ctx, transaction, reply) => {}
@@ -366,6 +370,7 @@ impl Controller {
         network.owners.follow_links(ctx, &network.topology);
         let transaction = network.tables.confirmations.transaction();
         ctx.ask_for_policing(slot, datapath, transaction);
+        self.promises.forget_told_budgets(datapath);
         self.modes.begin_modes(ctx, network, slot, datapath);
         if ctx.memory == Memory::Complete {
             network.topology.keep_switch(ctx, datapath);

@@ -27,6 +27,8 @@ pub struct Policing {
     /// for; nothing if nobody is to police.
     tolerance: Option<Duration>,
     able: BTreeSet<DatapathId>,
+    /// How often switches have said whether they can.
+    changes: u64,
     asked: BTreeMap<TransactionId, DatapathId>,
 }
 
@@ -35,12 +37,29 @@ impl Policing {
         Self {
             tolerance,
             able: BTreeSet::new(),
+            changes: 0,
             asked: BTreeMap::new(),
         }
     }
 
+    /// Returns whether a switch knows our extension of OpenFlow.
+    pub fn is_able(&self, datapath: DatapathId) -> bool {
+        self.able.contains(&datapath)
+    }
+
+    /// Returns the switches that know it.
+    pub fn able(&self) -> impl Iterator<Item = DatapathId> + use<> {
+        self.able.clone().into_iter()
+    }
+
+    /// Returns how often switches have said whether they can.
+    pub const fn changes(&self) -> u64 {
+        self.changes
+    }
+
     /// Takes in whether a switch can; returns whether that is new.
     fn note(&mut self, datapath: DatapathId, can: bool) -> bool {
+        self.changes += 1;
         match can {
             true => self.able.insert(datapath),
             false => self.able.remove(&datapath),
@@ -91,12 +110,10 @@ impl Context {
         datapath: DatapathId,
         transaction: TransactionId,
     ) {
-        if self.policing.tolerance.is_some() {
-            self.policing.asked.retain(|_, at| *at != datapath);
-            self.policing.asked.insert(transaction, datapath);
-            let question = RequestBody::Experimenter(Question::Policed.body());
-            MultipartRequest::new(question).emit(transaction, self.outbox.to(slot));
-        }
+        self.policing.asked.retain(|_, at| *at != datapath);
+        self.policing.asked.insert(transaction, datapath);
+        let question = RequestBody::Experimenter(Question::Policed.body());
+        MultipartRequest::new(question).emit(transaction, self.outbox.to(slot));
     }
 }
 

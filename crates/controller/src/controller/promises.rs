@@ -26,6 +26,7 @@ use crate::view::Carrier;
 use crate::ways::KnownWays;
 
 use super::context::Memory;
+use super::hops::HopBudgets;
 use super::requests::Desk;
 use super::{Context, ModeDesk, Network, Owners, Tables, Topology};
 
@@ -86,6 +87,7 @@ pub struct Promises {
     pub known_ways: KnownWays,
     pub desk: Desk,
     pub judging: Judging,
+    pub hops: HopBudgets,
 }
 
 impl Promises {
@@ -95,6 +97,7 @@ impl Promises {
             known_ways: KnownWays::default(),
             desk: Desk::default(),
             judging: Judging::new(now),
+            hops: HopBudgets::default(),
         }
     }
 }

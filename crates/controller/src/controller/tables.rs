@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use units::Instant;
 use wire::mode_signal::Level;
 use wire::openflow::multipart::{FlowStatistics, MultipartReply, MultipartRequest, RequestBody};
+use wire::openflow::taktos::Question;
 use wire::openflow::{DatapathId, PortNumber, TransactionId};
 
 use crate::audit::Scope;
@@ -301,6 +302,10 @@ impl Tables {
                 let ours = ask(RequestBody::Flow(Scope::Ours.question()));
                 telemetry.flows.expect(ours);
             }
+            if ctx.policing.is_able(datapath) {
+                let hops = ask(RequestBody::Experimenter(Question::Hops.body()));
+                telemetry.hops.expect(hops);
+            }
         }
     }
 
@@ -321,8 +326,12 @@ impl Tables {
                 _ => None,
             }
         };
+        let owner_of = |cookie| match desired.by_cookie(datapath, cookie)?.1.subject {
+            EntryOwner::Flow(flow) => Some(flow),
+            _ => None,
+        };
         let session = ctx.sessions.get_mut(slot);
-        session.is_some_and(|it| it.telemetry.take(transaction, reply, flow_of))
+        session.is_some_and(|it| it.telemetry.take(transaction, reply, flow_of, owner_of))
     }
 }
 

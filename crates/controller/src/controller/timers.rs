@@ -33,6 +33,7 @@ impl Controller {
             self.recovery.lose_silent_links(ctx, network);
             self.recovery.check_expected(ctx, network);
             network.adopt_entries(ctx);
+            self.promises.tell_budgets(ctx);
         }
         let is_echo_due = ctx.now >= ctx.schedule.echoes;
         if is_echo_due {

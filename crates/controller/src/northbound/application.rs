@@ -19,6 +19,7 @@ impl Request {
             | Self::Flows
             | Self::FlowsAfter { .. }
             | Self::Flow(_)
+            | Self::HopsAfter { .. }
             | Self::Promises
             | Self::Prepare(_)
             | Self::AssignClasses { .. }

@@ -22,7 +22,7 @@ pub mod room;
 pub mod statistics;
 
 pub use audit::{AuditDocument, AuditEntry};
-pub use flow::{DecisionDocument, DecisionsDocument, FlowDocument, FlowsDocument};
+pub use flow::{DecisionDocument, DecisionsDocument, FlowDocument, FlowsDocument, HopsDocument};
 pub use host::HostRequestDocument;
 pub use instance::InstanceDocument;
 pub use path::{EndpointDocument, PathQueryDocument, PathsDocument};

@@ -11,12 +11,14 @@ use wire::openflow::multipart::{
     PortStatistics, ReplyBody, ReplyWriter, RequestBody, TableStatistics,
 };
 use wire::openflow::oxm::{Masked, VlanMatch};
-use wire::openflow::taktos::{Answer, Question};
+use wire::openflow::taktos::{
+    Answer, HopCoverage, HopMessage, HopRecord, HopReply, Question, WatchedQueue,
+};
 use wire::openflow::{
     Action, Actions, BadRequest, BundleControl, BundleControlKind, BundleFailed, Capabilities,
-    Cookie, DatapathId, ErrorKind, ErrorMessage, FeaturesReply, FlowMod, FlowModCommand,
+    Cookie, DatapathId, ErrorKind, ErrorMessage, FeaturesReply, Fields, FlowMod, FlowModCommand,
     FlowModFailed, FlowModFlags, FlowRemoved, FlowRemovedReason, Instruction, Instructions,
-    MatchField, Message, PortNumber, Role, RoleMessage, Sequence, TableId, TransactionId,
+    MatchField, Message, PortNumber, QueueId, Role, RoleMessage, Sequence, TableId, TransactionId,
 };
 
 use super::description;
@@ -47,6 +49,10 @@ pub struct FakeSwitch {
     pub bundle: Vec<Vec<u8>>,
     /// What it holds of criticality modes; nothing if it knows none.
     pub mode: Option<FakeMode>,
+    /// The queues that it was told to watch.
+    pub watched: Vec<WatchedQueue>,
+    /// What it says of hops: of each entry with this cookie, by this port, the longest stay.
+    pub hops: Vec<(Cookie, u32, Duration)>,
 }
 
 /// What a switch does otherwise than the truthful one.
@@ -166,6 +172,9 @@ impl FakeSwitch {
             Message::BundleAdd(add) => self.bundle.push(add.message.to_vec()),
             Message::BundleControl(control) => self.control(&control, transaction, bytes, answers),
             Message::PacketOut(packet_out) => self.send_out(&packet_out, said),
+            Message::Hop(HopMessage::Config(config)) if self.habits.polices => {
+                self.watched = config.queues.iter().map(Result::unwrap).collect();
+            }
             Message::Mode(message) => {
                 let refused = match &mut self.mode {
                     Some(mode) => mode.take(&message),
@@ -242,6 +251,11 @@ impl FakeSwitch {
                 let body = ReplyBody::Experimenter(answer.body(&mut data));
                 MultipartReply::new(body).emit(transaction, answers);
             }
+            RequestBody::Experimenter(asked)
+                if self.habits.polices && Question::of(asked) == Some(Question::Hops) =>
+            {
+                self.report_hops(transaction, answers);
+            }
             RequestBody::Experimenter(asked) => match &self.mode {
                 Some(mode) if Question::of(asked) != Some(Question::Policed) => {
                     assert_eq!(Question::of(asked), Some(Question::Modes));
@@ -254,6 +268,32 @@ impl FakeSwitch {
             },
             other => panic!("{other:?}"),
         }
+    }
+
+    fn report_hops(&self, transaction: TransactionId, answers: &mut Vec<u8>) {
+        let records = self.hops.iter().map(|(cookie, port, longest)| HopRecord {
+            table: TableId(0),
+            priority: 1,
+            cookie: *cookie,
+            port: PortNumber(*port),
+            queue: QueueId(1),
+            frames: 7,
+            longest: *longest,
+            above: 2,
+            budget: None,
+            untimed: 0,
+            buckets: Sequence::EMPTY,
+            matching: Fields::EMPTY,
+        });
+        let records: Vec<_> = records.collect();
+        let mut data = Vec::new();
+        let answer = Answer::Hops(HopReply {
+            coverage: HopCoverage::All,
+            no_room: 0,
+            records: Sequence::of(&records),
+        });
+        let body = ReplyBody::Experimenter(answer.body(&mut data));
+        MultipartReply::new(body).emit(transaction, answers);
     }
 
     fn asked(&self, request: &FlowStatisticsRequest<'_>) -> impl Iterator<Item = &FakeEntry> {

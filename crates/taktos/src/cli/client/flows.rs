@@ -10,9 +10,11 @@ use units::{BitRate, Delay, Duration};
 use super::super::exit::Exit;
 use super::levels::described;
 use super::sheet::{Head, count, draw, facts, harmless};
-use super::{Page, Target, at, moment, segment};
+use super::{Page, Target, at, failure, moment, segment};
 use crate::web::document::room::RoomDocument;
-use crate::web::document::{FlowDocument, FlowsDocument, MatchDocument, RequirementDocument};
+use crate::web::document::{
+    FlowDocument, FlowsDocument, HopsDocument, MatchDocument, RequirementDocument,
+};
 
 /// What `taktos flows` is told.
 #[derive(Debug, clap::Args)]
@@ -25,6 +27,9 @@ pub struct Flows {
     /// busy switches may be.
     #[arg(long, conflicts_with = "name")]
     room: bool,
+    /// Show how long frames stayed at each hop, against its budget, as switches have seen it.
+    #[arg(long, conflicts_with = "room")]
+    hops: bool,
     /// Show it again whenever it changes, until Ctrl-C.
     #[arg(long, short)]
     watch: bool,
@@ -32,6 +37,15 @@ pub struct Flows {
 
 /// Shows all flows, or one.
 pub fn flows(arguments: &Flows) -> Exit {
+    if arguments.hops {
+        let of = arguments.name.as_deref().map(segment);
+        let of = of.map_or_else(String::new, |name| format!("?flow={name}"));
+        let address = format!("/api/v1/hops{of}");
+        return match asked_before(arguments, &address) {
+            Ok(()) => page(arguments, "hops", address, &hops),
+            Err(exit) => exit,
+        };
+    }
     match (&arguments.name, arguments.room) {
         (None, false) => page(arguments, "flows", "/api/v1/flows".to_owned(), &all),
         (None, true) => page(arguments, "room", "/api/v1/room".to_owned(), &room),
@@ -57,6 +71,66 @@ fn page<T: DeserializeOwned>(
         true => arguments.target.watch(&page, concerns),
         false => arguments.target.show(&page),
     }
+}
+
+/// Has switches say what they have seen: what they said last is what they were asked for last.
+fn asked_before(arguments: &Flows, address: &str) -> Result<(), Exit> {
+    let controller = arguments.target.controller()?;
+    let asked = controller.get::<serde_json::Value>(address);
+    asked.map_err(|error| failure::complain(&error))?;
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    Ok(())
+}
+
+/// Shows the hops of flows, and how long a frame was on its way at most.
+fn hops(document: &HopsDocument) -> String {
+    let mut rows = Vec::new();
+    for flow in &document.flows {
+        for hop in &flow.hops {
+            let Some(seen) = hop.seen else {
+                let [name, at] = [harmless(&flow.name), harmless(&hop.at.to_string())];
+                let unseen = "not watched".to_owned();
+                rows.push([
+                    name,
+                    at,
+                    unseen,
+                    String::new(),
+                    String::new(),
+                    String::new(),
+                ]);
+                continue;
+            };
+            rows.push([
+                harmless(&flow.name),
+                harmless(&hop.at.to_string()),
+                time(seen.longest.as_ns()),
+                seen.budget.map(|it| time(it.as_ns())).unwrap_or_default(),
+                seen.frames.to_string(),
+                seen.above.to_string(),
+            ]);
+        }
+    }
+    if rows.is_empty() {
+        return "no flow is admitted: `taktos admit` asks for one\n".to_owned();
+    }
+    let heads = [
+        Head::Text("flow"),
+        Head::Text("hop"),
+        Head::Amount("longest"),
+        Head::Amount("budget"),
+        Head::Amount("frames"),
+        Head::Amount("above"),
+    ];
+    let mut text = draw(heads, &rows);
+    for flow in &document.flows {
+        if let (Some(observed), Some(guarantee)) = (flow.observed, flow.guarantee) {
+            let (observed, promised) = (time(observed.as_ns()), delay(guarantee));
+            let name = harmless(&flow.name);
+            text +=
+                &format!("{name}: on its way for {observed} at most, promised are {promised}\n");
+        }
+    }
+    text
 }
 
 fn room(room: &RoomDocument) -> String {

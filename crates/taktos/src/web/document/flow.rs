@@ -1,6 +1,6 @@
 //! Flows that were admitted, and decisions on those that want to be.
 
-use api::{Accepted, FlowSummary};
+use api::{Accepted, FlowHops, FlowSummary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +14,13 @@ pub type FlowDocument = FlowSummary<RequirementDocument>;
 pub struct FlowsDocument {
     /// In the order of their numbers.
     pub flows: Vec<FlowDocument>,
+}
+
+/// How long frames of flows stayed at the hops of their ways.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HopsDocument {
+    /// In the order of their numbers.
+    pub flows: Vec<FlowHops>,
 }
 
 /// What can be sent to be admitted.

@@ -14,7 +14,7 @@ use super::{About, Operation, done, kept, room, written};
 use crate::web::body::{self, Raw};
 use crate::web::describe;
 use crate::web::document::flow::{
-    AskedDocument, DecisionDocument, DecisionsDocument, FlowDocument, FlowsDocument,
+    AskedDocument, DecisionDocument, DecisionsDocument, FlowDocument, FlowsDocument, HopsDocument,
 };
 use crate::web::document::{RequirementsDocument, Unusable};
 use crate::web::gate::Caller;
@@ -35,6 +35,10 @@ const ADMITTED: [(&str, &str); 3] = [
     ),
 ];
 
+const HOPS: &str = "How long frames of flows stayed at each hop of their ways, against its budget: what switches \
+                    said last. They are asked anew, once a second at most.";
+const HOPS_OF: [(&str, &str); 1] = [("flow", "the name of the one flow that is meant")];
+
 /// Returns what can be asked about them.
 #[must_use]
 pub fn operations() -> Vec<Operation> {
@@ -51,6 +55,9 @@ pub fn operations() -> Vec<Operation> {
         Operation::get("show-flow", one, "Show one flow.", show)
             .gives::<FlowDocument>(StatusCode::OK),
         Operation::delete("withdraw-flow", one, "Withdraw a flow.", withdraw),
+        Operation::get("list-hops", "/api/v1/hops", HOPS, hops)
+            .parameters(&HOPS_OF)
+            .gives::<HopsDocument>(StatusCode::OK),
     ]
 }
 
@@ -103,6 +110,36 @@ async fn show(
         },
         Reply::UnknownFlow(name) => Err(unknown(&name)),
         _ => Err(Problem::fault()),
+    }
+}
+
+async fn hops(
+    State(site): State<Site>,
+    caller: Caller,
+    query: Query,
+) -> Result<Response<Body>, Problem> {
+    query.only(&HOPS_OF.map(|(name, _)| name))?;
+    let wanted = query.one("flow")?;
+    let most = MAX_FLOWS_AT_ONCE;
+    let (mut all, mut after) = (Vec::new(), FlowId(0));
+    loop {
+        let request = Request::HopsAfter { after, most };
+        let Reply::Hops(part) = site.ask(caller.asker.clone(), request).await? else {
+            return Err(Problem::fault());
+        };
+        let is_last = part.len() < most;
+        after = part.last().map_or(after, |flow| flow.id);
+        all.extend(
+            part.into_iter()
+                .filter(|flow| wanted.is_none_or(|name| flow.name == name)),
+        );
+        if is_last {
+            break;
+        }
+    }
+    match wanted {
+        Some(name) if all.is_empty() => Err(unknown(name)),
+        Some(_) | None => Ok(json(StatusCode::OK, &HopsDocument { flows: all })),
     }
 }
 
