@@ -1,7 +1,7 @@
 //! `baselines`: what Silo and QJump promise, LOKO section 2.3 and appendix A.
 
 use calculus::baselines::qjump::QJump;
-use calculus::baselines::silo::{Port, Silo};
+use calculus::baselines::silo::{OutputPort, Silo};
 use calculus::min_plus::TokenBucket;
 use measure::reproduction::Row;
 use units::{BitRate, DataSize, Delay};
@@ -66,7 +66,7 @@ pub fn run(_: Settings, _: &mut Progress) -> Outcome {
 /// Admits the two flows that cross from one switch to the other, and returns what
 /// follows.
 fn silo(device: &Device) -> [Row; 4] {
-    let port = Port {
+    let port = OutputPort {
         rate: device.link,
         buffer: DataSize::from_bits(FRAME.as_bits() * FRAMES_A_PORT),
     };

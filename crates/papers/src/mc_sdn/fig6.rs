@@ -8,7 +8,7 @@
 //! frame, where the paper reckons with 600.64 us. An entry is not copied: the switches
 //! that ship change one word, so that the figures are those of a hop alone.
 
-use calculus::mode_change::mc_sdn::{Costs, Extent};
+use calculus::mode_change::mc_sdn::{ChangeExtent, Costs};
 use calculus::mode_change::{SIGNALS_AHEAD, SignalHop};
 use measure::document::picture::{BoxChart, BoxSummary, Column, Reference, ReferenceKind};
 use measure::reproduction::{Picture, Row};
@@ -245,7 +245,7 @@ fn printed_bounds() -> Vec<Row> {
 
 /// MC-SDN Eq. (1) with the paper's figures.
 fn paper_bound(shape: Shape, rules: usize) -> Delay {
-    Costs::PAPER.mode_change(Extent {
+    Costs::PAPER.mode_change(ChangeExtent {
         links: shape.links(),
         rules: rules as u64,
         packets: QUEUED,

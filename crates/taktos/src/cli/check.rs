@@ -5,7 +5,7 @@ mod room;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use calculus::admission::{Background, Network, Slowdown, Spare, Stage, StageId};
+use calculus::admission::{Background, FailureScope, Slowdown, Spare, Stage, StageId};
 use comfy_table::{CellAlignment, Table, TableStyle};
 use controller::northbound::{Accepted, Cover, FlowId, Promises};
 use scenario::Scenario;
@@ -48,8 +48,8 @@ pub fn check(arguments: &Check) -> Exit {
         Ok(found) => found,
         Err(error) => return explain(&error),
     };
-    let unbroken = Background::of(&promises.ledger, Network::Unbroken);
-    let any_failure = Background::of(&promises.ledger, Network::AnyFailure);
+    let unbroken = Background::of(&promises.ledger, FailureScope::Unbroken);
+    let any_failure = Background::of(&promises.ledger, FailureScope::AnyFailure);
     let explainer = Explainer::new(&scenario, &promises, &unbroken);
     let found = Found {
         scenario: &scenario,

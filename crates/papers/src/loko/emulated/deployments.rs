@@ -14,7 +14,7 @@
 //! overloaded all the time does not need ten seconds to show it.
 
 use calculus::baselines::qjump::QJump;
-use calculus::baselines::silo::{Port, Silo};
+use calculus::baselines::silo::{OutputPort, Silo};
 use calculus::loko::Fraction;
 use calculus::min_plus::TokenBucket;
 use measure::Contract;
@@ -219,7 +219,7 @@ impl Approach {
 
 /// LOKO appendix A: the two flows that cross from one switch to the other.
 fn silo(rate: BitRate, link: BitRate) -> Option<Promise> {
-    let port = Port {
+    let port = OutputPort {
         rate: link,
         buffer: FRAME * FRAMES_A_PORT,
     };

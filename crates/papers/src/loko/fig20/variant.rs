@@ -2,7 +2,7 @@
 
 use calculus::admission::{Ledger, Request, Spare, Stage, StageId, Tree, allocate_for_deadlines};
 use calculus::baselines::qjump::QJump;
-use calculus::baselines::silo::{Port, Silo};
+use calculus::baselines::silo::{OutputPort, Silo};
 use calculus::loko::{Allocation, Fraction, SwitchModel, admission};
 use units::{BitRate, DataSize, Delay};
 
@@ -171,7 +171,7 @@ impl Variant {
             Rule::LokoTenfoldDelayKept => Network::loko(Allocation { delay, ..tenfold() }),
             Rule::LokoTenfold => Network::loko(tenfold()),
             Rule::Silo => Network::Silo(Silo::new(vec![
-                Port {
+                OutputPort {
                     rate: LINK,
                     buffer: FRAME * FRAMES_A_PORT,
                 };
@@ -262,7 +262,7 @@ fn request(asked: &Asked) -> Request {
 pub enum Network {
     /// By the paper's own admission.
     Loko {
-        switches: admission::Admission,
+        switches: admission::LokoAdmission,
         /// What may be used of each switch.
         burst: DataSize,
     },
@@ -282,7 +282,7 @@ pub enum Network {
 impl Network {
     fn loko(allocation: Allocation) -> Self {
         Self::Loko {
-            switches: admission::Admission::new(vec![allocation; SWITCHES]),
+            switches: admission::LokoAdmission::new(vec![allocation; SWITCHES]),
             burst: allocation.burst,
         }
     }
@@ -297,9 +297,9 @@ impl Network {
             Self::Loko { switches, burst: _ } => {
                 match switches.admit(asked.traffic(), &asked.path) {
                     Ok(guarantee) => Ok(guarantee),
-                    Err(admission::Refusal::Rate { .. }) => Err(Refused::Rate),
-                    Err(admission::Refusal::Burst { .. }) => Err(Refused::Burst),
-                    Err(admission::Refusal::UnknownSwitch { switch }) => {
+                    Err(admission::LokoRefusal::Rate { .. }) => Err(Refused::Rate),
+                    Err(admission::LokoRefusal::Burst { .. }) => Err(Refused::Burst),
+                    Err(admission::LokoRefusal::UnknownSwitch { switch }) => {
                         unreachable!("the ring has {SWITCHES} switches and no switch {switch}")
                     }
                 }
