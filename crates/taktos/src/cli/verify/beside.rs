@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use api::topology::Topology;
 use api::{LinkEnds, Place, Route};
-use certificate::compare::Said;
+use certificate::compare::ComparedStatement;
 use certificate::document::{Demand, Flow, Protection};
 use certificate::{Certificate, Difference, compare};
 use serde_json::json;
@@ -75,7 +75,7 @@ pub fn compare_with(certificate: &Certificate, to: &str, right: &Right) -> Resul
     let (network, demands) = (statement::network(&scenario), statement::demands(&scenario));
     let stated: Vec<&Demand> = certificate.flows.iter().map(|flow| &flow.demand).collect();
     let found: Vec<&Demand> = demands.iter().collect();
-    let said = |network, demands| Said {
+    let said = |network, demands| ComparedStatement {
         network: Some(network),
         demands,
     };
