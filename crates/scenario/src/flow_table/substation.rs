@@ -29,7 +29,7 @@ use units::Duration;
 use super::{FlowSet, LONGEST_DESCRIPTION, Options};
 use crate::ScenarioError;
 use crate::mistake::{Mistake, nearest, quote};
-use crate::problem::{Place, Problems};
+use crate::problem::{Problems, TextSpan};
 use lines::Lines;
 
 /// The most elements, texts and comments of a description.
@@ -62,7 +62,7 @@ fn read_document(
     text: &str,
     lines: &Lines,
     options: &Options,
-) -> Result<FlowSet, (Place, Mistake)> {
+) -> Result<FlowSet, (TextSpan, Mistake)> {
     if text.len() > LONGEST_DESCRIPTION {
         return Err((0..0, Mistake::too_long(text.len(), LONGEST_DESCRIPTION)));
     }
@@ -97,7 +97,7 @@ fn read_document(
     Ok(flows::read(root, communication, lines, options))
 }
 
-fn find_sub_network(communication: Element<'_>, wanted: &str) -> Result<(), (Place, Mistake)> {
+fn find_sub_network(communication: Element<'_>, wanted: &str) -> Result<(), (TextSpan, Mistake)> {
     let names = || children(communication, "SubNetwork").filter_map(|net| net.attribute("name"));
     if names().any(|name| name == wanted) {
         return Ok(());
@@ -111,7 +111,7 @@ fn find_sub_network(communication: Element<'_>, wanted: &str) -> Result<(), (Pla
     Err((place_of(communication), mistake))
 }
 
-fn not_xml(text: &str, lines: &Lines, error: &roxmltree::Error) -> (Place, Mistake) {
+fn not_xml(text: &str, lines: &Lines, error: &roxmltree::Error) -> (TextSpan, Mistake) {
     let at = error.pos();
     let place = lines.place(text, at.row, at.col);
     let mistake = match error {
@@ -138,7 +138,7 @@ fn quote_long(message: &str) -> String {
 }
 
 /// Returns where the name of an element stands.
-fn place_of(element: Element<'_>) -> Place {
+fn place_of(element: Element<'_>) -> TextSpan {
     let start = element.range().start;
     start..start + 1 + element.tag_name().name().len()
 }

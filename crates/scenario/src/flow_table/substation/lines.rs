@@ -1,6 +1,6 @@
 //! Finds the line of a place in a long text, without reading the text again.
 
-use crate::problem::Place;
+use crate::problem::TextSpan;
 
 /// Where the lines of a text begin.
 pub(super) struct Lines {
@@ -24,7 +24,7 @@ impl Lines {
     }
 
     /// Returns the character at a row and a column, both from 1.
-    pub(super) fn place(&self, text: &str, row: u32, column: u32) -> Place {
+    pub(super) fn place(&self, text: &str, row: u32, column: u32) -> TextSpan {
         let index = |number: u32| usize::try_from(number.saturating_sub(1)).unwrap_or(usize::MAX);
         let start = self.starts.get(index(row)).copied().unwrap_or(text.len());
         let mut characters = text[start..].char_indices().map(|(at, c)| (start + at, c));
