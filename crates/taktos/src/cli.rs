@@ -24,7 +24,7 @@ mod verify;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use ::measure::report::Extent;
+use ::measure::report::ShownFlows;
 use ::measure::report::text::Details;
 use clap::{Parser, Subcommand, ValueEnum};
 use units::Duration;
@@ -131,10 +131,10 @@ struct Run {
 }
 
 impl Run {
-    fn extent(&self) -> Extent {
+    fn extent(&self) -> ShownFlows {
         match self.all {
-            true => Extent::All,
-            false => Extent::Worst,
+            true => ShownFlows::All,
+            false => ShownFlows::Worst,
         }
     }
 

@@ -14,7 +14,7 @@ const MOST_OUTSTANDING: usize = 1 << 17;
 #[derive(Debug)]
 pub(super) struct Outstanding {
     everyone: u64,
-    frames: VecDeque<Frame>,
+    frames: VecDeque<OutstandingFrame>,
     /// How many frames were settled: the place of a frame in the flow is its
     /// place here plus this.
     settled: usize,
@@ -25,7 +25,7 @@ pub(super) struct Outstanding {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Frame {
+struct OutstandingFrame {
     sequence: u64,
     sent_at: Instant,
     /// A bit for each receiver that has not got it.
@@ -71,7 +71,7 @@ impl Outstanding {
             return false;
         }
         self.greatest = Some(sequence);
-        self.frames.push_back(Frame {
+        self.frames.push_back(OutstandingFrame {
             sequence,
             sent_at,
             missing: self.everyone,
@@ -111,7 +111,7 @@ impl Outstanding {
 
     /// Takes out the oldest frame.
     pub(super) fn settle_oldest(&mut self) -> Option<Settled> {
-        let Frame {
+        let OutstandingFrame {
             sequence,
             sent_at,
             missing,

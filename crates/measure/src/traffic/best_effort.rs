@@ -31,7 +31,7 @@ use super::datagram::{Addresses, Datagram};
 use crate::Contract;
 use crate::token_bucket::{Conformance, TokenBucket};
 use acknowledgement::Acknowledgement;
-use window::Window;
+use window::CongestionWindow;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -54,7 +54,7 @@ pub struct BestEffort {
     limit: Option<TokenBucket>,
     start: Instant,
     until: Option<Instant>,
-    window: Window,
+    window: CongestionWindow,
     next: u32,
 }
 
@@ -77,7 +77,7 @@ impl BestEffort {
             limit: config.limit.map(TokenBucket::new),
             start: config.start,
             until: config.until,
-            window: Window::new(config.start),
+            window: CongestionWindow::new(config.start),
             next: 0,
         }
     }

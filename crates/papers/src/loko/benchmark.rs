@@ -5,7 +5,7 @@
 
 use calculus::loko::SwitchModel;
 use calculus::loko::processing_time::{self, Action, MatchFields, Setting, UsedEntry};
-use measure::method::control_plane::messages::{Point, simple, with_table};
+use measure::method::control_plane::messages::{MessageTest, simple, with_table};
 use measure::method::control_plane::{barrier_time, measure_point};
 use measure::method::data_plane::capacity::{
     computed_behind_link, fill, held_at_first_loss, line_rate, search,
@@ -61,7 +61,7 @@ pub fn fig7(settings: Settings, progress: &mut Progress) -> Outcome {
     of_messages(&points, progress)
 }
 
-fn of_messages(points: &[Point], progress: &mut Progress) -> Outcome {
+fn of_messages(points: &[MessageTest], progress: &mut Progress) -> Outcome {
     let rows = side_by_side(points, progress, message_row);
     Outcome {
         rows,
@@ -74,7 +74,7 @@ fn of_messages(points: &[Point], progress: &mut Progress) -> Outcome {
     }
 }
 
-fn message_row(point: &Point) -> Row {
+fn message_row(point: &MessageTest) -> Row {
     let mut tester = zodiac_fx();
     let values: Vec<_> = point.setting.iter().collect();
     let values = values
@@ -102,7 +102,7 @@ fn message_row(point: &Point) -> Row {
 }
 
 /// The longest deletion is printed in milliseconds.
-fn named(row: Row, longest: Duration, point: &Point) -> Row {
+fn named(row: Row, longest: Duration, point: &MessageTest) -> Row {
     let is_longest = point.name == "FlowMod Delete"
         && point
             .setting
@@ -391,7 +391,7 @@ pub(super) fn times_of(table: &TableSetting, sizes: &[u16]) -> Vec<(u16, Duratio
 }
 
 /// Returns how long it works on a message, or nothing if that cannot be told.
-pub(super) fn message_time(point: &Point) -> Option<Duration> {
+pub(super) fn message_time(point: &MessageTest) -> Option<Duration> {
     let mut tester = zodiac_fx();
     let barrier = barrier_time(&mut tester, SAMPLES).ok()?;
     let times = measure_point(&mut tester, point, SAMPLES, barrier).ok()?;

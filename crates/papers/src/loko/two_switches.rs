@@ -5,7 +5,7 @@ mod deployments;
 mod sweeps;
 
 use crate::loko::emulated::experiment::{self, Observation};
-use measure::document::picture::{BoxSummary, Column, for_plot};
+use measure::document::picture::{BoxColumn, BoxSummary, for_plot};
 use units::Duration;
 
 use super::super::Effort;
@@ -23,7 +23,7 @@ impl From<Effort> for experiment::Effort {
 }
 
 /// What was observed, as a column of a plot.
-fn column(label: String, observation: &Observation) -> Column {
+fn column(label: String, observation: &Observation) -> BoxColumn {
     let ms = |time: Duration| for_plot(time.as_secs_f64() * 1e3);
     let summary = observation.delays.map(|delays| BoxSummary {
         min: ms(delays.min),
@@ -34,7 +34,7 @@ fn column(label: String, observation: &Observation) -> Column {
         p99: ms(delays.p99),
         max: ms(delays.max),
     });
-    Column {
+    BoxColumn {
         label,
         summary,
         lost_percent: Some(for_plot(observation.lost_percent())),

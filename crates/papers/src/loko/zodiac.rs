@@ -10,7 +10,7 @@ use super::benchmark::{table_of, times_of};
 use crate::loko::emulated::recovery::recover;
 use calculus::loko::processing_time::{Action, MatchFields, Priorities, Setting, UsedEntry};
 use calculus::loko::{Fraction, SwitchModel};
-use measure::document::picture::{BoxChart, BoxSummary, Column, for_plot};
+use measure::document::picture::{BoxChart, BoxColumn, BoxSummary, for_plot};
 use measure::method::table_setting::SIZES;
 use measure::reproduction::{Picture, Printed, Row};
 use units::{DataSize, Duration};
@@ -205,7 +205,7 @@ fn boxes<'a, Key: Ord>(
             .or_default()
             .extend(one.in_ms().map(for_plot));
     }
-    let columns = sorted.iter_mut().map(|(key, samples)| Column {
+    let columns = sorted.iter_mut().map(|(key, samples)| BoxColumn {
         label: label(key),
         summary: BoxSummary::of(samples),
         lost_percent: None,

@@ -10,7 +10,7 @@
 
 use calculus::mode_change::mc_sdn::{ChangeExtent, Costs};
 use calculus::mode_change::{SIGNALS_AHEAD, SignalHop};
-use measure::document::picture::{BoxChart, BoxSummary, Column, Reference, ReferenceKind};
+use measure::document::picture::{BoxChart, BoxColumn, BoxSummary, Reference, ReferenceKind};
 use measure::reproduction::{Picture, Row};
 use sim::modes::deployment::Strategy;
 use sim::modes::stage::Seen;
@@ -323,7 +323,7 @@ fn broken(column: &Measured) -> Option<String> {
 fn picture(measured: &[Measured], kind: Kind, strategy: Strategy) -> Picture {
     let here = |column: &&Measured| column.case.kind == kind && column.case.strategy == strategy;
     let columns = measured.iter().filter(here);
-    let columns = columns.map(|column| Column {
+    let columns = columns.map(|column| BoxColumn {
         label: format!("{} {}", column.case.shape.name(), column.load),
         summary: BoxSummary::of(&mut changes(column)),
         lost_percent: None,

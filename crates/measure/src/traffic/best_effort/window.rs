@@ -20,12 +20,12 @@ const MAPPED: usize = 64;
 
 /// The window of a sender.
 #[derive(Debug)]
-pub(super) struct Window {
+pub(super) struct CongestionWindow {
     size: usize,
     threshold: usize,
     /// Acknowledged frames towards the next step of congestion avoidance.
     credit: usize,
-    under_way: VecDeque<Frame>,
+    under_way: VecDeque<SentFrame>,
     unacknowledged: usize,
     /// Losses of frames up to this one belong to a halving that was done.
     recovered_by: Option<u32>,
@@ -35,13 +35,13 @@ pub(super) struct Window {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Frame {
+struct SentFrame {
     id: u32,
     sent_at: Instant,
     acknowledged: bool,
 }
 
-impl Window {
+impl CongestionWindow {
     pub(super) fn new(start: Instant) -> Self {
         Self {
             size: SMALLEST_WINDOW,
@@ -74,7 +74,7 @@ impl Window {
         if self.unacknowledged == 0 {
             self.news_at = now;
         }
-        self.under_way.push_back(Frame {
+        self.under_way.push_back(SentFrame {
             id,
             sent_at: now,
             acknowledged: false,

@@ -1,7 +1,7 @@
 //! How much longer the first exchange of each flow took (S3-4).
 
 use super::super::setup::Setup;
-use super::super::{Analysis, Kind};
+use super::super::{Analysis, ExchangeKind};
 use super::Setting;
 use crate::measurement::Value;
 use crate::method::Findings;
@@ -20,7 +20,7 @@ struct Firsts {
 
 /// Draws the figures. With one capture, only what the caller waited is known.
 pub(super) fn of(analysis: &Analysis, is_single: bool, findings: &mut Findings) {
-    for kind in Kind::ALL {
+    for kind in ExchangeKind::ALL {
         let firsts = firsts(analysis, kind, is_single);
         if firsts.flows == 0 {
             continue;
@@ -49,7 +49,7 @@ pub(super) fn of(analysis: &Analysis, is_single: bool, findings: &mut Findings) 
     );
 }
 
-fn firsts(analysis: &Analysis, kind: Kind, is_single: bool) -> Firsts {
+fn firsts(analysis: &Analysis, kind: ExchangeKind, is_single: bool) -> Firsts {
     let mut firsts = Firsts::default();
     let of_kind = analysis.setups.iter().filter(|(flow, _)| flow.0 == kind);
     for (_, [technique, waited, seen_here]) in of_kind {
