@@ -11,13 +11,13 @@ mod table2;
 mod two_switches;
 mod zodiac;
 
-use super::{Experiment, Paper, Place};
+use super::{Experiment, MachineRequirement, Paper};
 
 /// The paper and its experiments, in the order in which it has them.
 pub const PAPER: Paper = Paper {
     name: "loko",
     title: "Loko: Predictable Latency in Small Networks (CoNEXT 2019)",
-    place: Place::Anywhere,
+    place: MachineRequirement::Anywhere,
     experiments: &[
         Experiment {
             name: "baselines",

@@ -8,16 +8,16 @@ use crate::loko::emulated::experiment::{self, Observation};
 use measure::document::picture::{BoxColumn, BoxSummary, for_plot};
 use units::Duration;
 
-use super::super::Effort;
+use super::super::Thoroughness;
 
 pub use deployments::{fig3, fig15};
 pub use sweeps::{fig17, fig18, fig19};
 
-impl From<Effort> for experiment::Effort {
-    fn from(effort: Effort) -> Self {
+impl From<Thoroughness> for experiment::Repetitions {
+    fn from(effort: Thoroughness) -> Self {
         match effort {
-            Effort::Full => Self::FULL,
-            Effort::Quick => Self::QUICK,
+            Thoroughness::Full => Self::FULL,
+            Thoroughness::Quick => Self::QUICK,
         }
     }
 }

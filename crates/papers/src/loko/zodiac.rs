@@ -17,16 +17,16 @@ use units::{DataSize, Duration};
 
 use super::super::amounts::{kb_of_1024, mbps, ms, real};
 use super::super::side_by_side::side_by_side;
-use super::super::{Effort, Outcome, Progress, Settings};
+use super::super::{ExperimentOutcome, ExperimentSettings, Progress, Thoroughness};
 use super::setting::FRAME;
 
 /// One table in so many is measured where it has to be quick.
 const QUICK_STEP: usize = 12;
 
-pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let step = match settings.effort {
-        Effort::Full => 1,
-        Effort::Quick => QUICK_STEP,
+        Thoroughness::Full => 1,
+        Thoroughness::Quick => QUICK_STEP,
     };
     let tables: Vec<_> = tables().into_iter().step_by(step).collect();
     let measured = side_by_side(&tables, progress, measure_table);
@@ -34,7 +34,7 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
     let mut rows: Vec<Row> = printed().collect();
     rows.extend(allocation());
     rows.push(recovered(&measured));
-    Outcome {
+    ExperimentOutcome {
         rows,
         pictures: pictures(&measured),
         remarks: vec![
@@ -42,7 +42,7 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
              and, where it prints none, numbers of ours; it is not the device."
                 .to_owned(),
         ],
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     }
 }
 
