@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use lab::privilege::{self, Lacking};
-use lab::tester::{LinkTester, TesterError, Way};
+use lab::tester::{AgentAccess, LinkTester, TesterError};
 use linux::clock;
 use measure::capture::analysis::{Addressing, Assumptions, Clocks, Question};
 use measure::measurement::Measurement;
@@ -434,10 +434,10 @@ fn open(
 }
 
 /// Returns how the agent of the user's device is reached.
-fn way(arguments: &Measure) -> Result<Option<Way>, Failure> {
+fn way(arguments: &Measure) -> Result<Option<AgentAccess>, Failure> {
     match (&arguments.agent, &arguments.listen) {
-        (Some(endpoint), _) => Ok(Some(Way::Dial(address(endpoint)?))),
-        (None, Some(endpoint)) => Ok(Some(Way::Await(address(endpoint)?))),
+        (Some(endpoint), _) => Ok(Some(AgentAccess::Dial(address(endpoint)?))),
+        (None, Some(endpoint)) => Ok(Some(AgentAccess::Await(address(endpoint)?))),
         (None, None) => Ok(None),
     }
 }

@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use lab::device_under_test::{DeviceUnderTest, RelayPlan};
 use lab::privilege;
-use lab::tester::known_delay::{ACCURACY, Held, KnownDelay, KnownDelayError, Plan};
+use lab::tester::known_delay::{
+    ACCURACY, DelayComparison, FrameSchedule, KnownDelay, KnownDelayError,
+};
 use measure::statistics::Distribution;
 use measure::trial::TrialError;
 use serde_json::{Value as Json, json};
@@ -55,7 +57,7 @@ pub fn calibrate(arguments: &Measure) -> Exit {
     }
 }
 
-type Found = Vec<(String, Held)>;
+type Found = Vec<(String, DelayComparison)>;
 
 fn all(arguments: &Measure) -> Result<Found, Failure> {
     if arguments.pcapng.is_some() {
@@ -81,7 +83,7 @@ fn all(arguments: &Measure) -> Result<Found, Failure> {
         let mut known = KnownDelay::with(relay, Arc::clone(&stop))?;
         for _ in 0..trials {
             steps.show(done, of);
-            known.trial(Plan {
+            known.trial(FrameSchedule {
                 interval: INTERVAL,
                 frames: FRAMES,
             })?;
