@@ -97,7 +97,7 @@ pub struct Measure {
     /// Who stamps the frames at the ports of --ports; hardware is refused with what their
     /// cards lack [default: hardware if all cards can, both ways, else kernel].
     #[arg(long, value_enum, requires = "ports")]
-    stamps: Option<stamps::Wanted>,
+    stamps: Option<stamps::WantedStamps>,
     /// How many ports of a device that is started here are connected, 2 to 4; the
     /// method's own choice if nothing is said.
     #[arg(long, value_name = "N", conflicts_with = "ports")]
@@ -268,7 +268,7 @@ fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
 
 fn make(method: &Method, arguments: &Measure) -> Result<Measurement, Failure> {
     let settings = settings(method, arguments)?;
-    let mut company = background_traffic::Wanted::of(method, arguments)?;
+    let mut company = background_traffic::TesterTraffic::of(method, arguments)?;
     let stop = stop_on_signals()
         .map_err(|error| Failure::Fault(format!("cannot catch Ctrl-C: {error}")))?;
     let record = Record::begin();

@@ -64,7 +64,7 @@ pub fn compare_with(certificate: &Certificate, to: &str, right: &Right) -> Resul
             right.ca.as_deref(),
         );
         let controller = Controller::new(told.map_err(unusable)?);
-        let told = Told::by(&controller).map_err(|error| complain(&error))?;
+        let told = ControllerAccount::by(&controller).map_err(|error| complain(&error))?;
         return Ok(Compared {
             differences: told.differences(certificate),
             left_out: &UNTOLD,
@@ -124,12 +124,12 @@ impl Right {
 }
 
 /// What a controller tells of its network and its flows.
-struct Told {
+struct ControllerAccount {
     topology: Topology,
     flows: Vec<FlowDocument>,
 }
 
-impl Told {
+impl ControllerAccount {
     fn by(controller: &Controller) -> Result<Self, ClientError> {
         let flows: FlowsDocument = controller.get("/api/v1/flows")?;
         Ok(Self {
