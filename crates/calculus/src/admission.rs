@@ -24,6 +24,7 @@
 mod aggregate;
 mod allocation;
 mod alone;
+mod arrival_window;
 mod background;
 mod batch;
 mod budgets;

@@ -28,8 +28,9 @@ mod search;
 
 use units::Delay;
 
+use super::arrival_window::{ArrivalWindow, behind};
 use super::ledger::{Admitted, Ledger};
-use super::plan::{ArrivalWindow, SenderTraffic, behind};
+use super::plan::SenderTraffic;
 use super::refusal::{Constraint, Fits, Refusal};
 use super::request::{Redundant, Request, Tree, validate_contract};
 use super::stage::StageId;

@@ -7,9 +7,10 @@ use units::Delay;
 
 use super::distances::{DistanceTable, passing_delay};
 use super::{CableId, DirectedLink, Ends, Graph, NodeId, Route};
+use crate::admission::arrival_window::{ArrivalWindow, behind};
 use crate::admission::check::always_fits;
 use crate::admission::ledger::Ledger;
-use crate::admission::plan::{ArrivalWindow, SenderTraffic, behind, passing};
+use crate::admission::plan::{SenderTraffic, passing};
 use crate::admission::request::Request;
 use crate::admission::reservation::FlowOrigin;
 use crate::admission::stage::StageId;
