@@ -60,8 +60,11 @@ pub mod throughput;
 pub mod trial_log;
 mod windowed;
 
+/// What the tests of methods share.
 #[cfg(test)]
-pub(crate) mod tests;
+pub(crate) mod tests {
+    pub(crate) mod known_device;
+}
 
 use std::collections::BTreeMap;
 use std::ops::RangeBounds;

@@ -16,7 +16,6 @@
 //! and RFC 5560; interruption as the receiver's longest gap less one period
 //! (S0-3).
 
-mod arrival;
 mod outstanding;
 mod passage;
 mod record;
@@ -31,8 +30,7 @@ use units::{DataSize, Duration, Instant};
 
 use crate::token_bucket::{Conformance, TokenBucket};
 use crate::{FlowIndex, FlowPlan, MOST_RECEIVERS, ReceiverIndex};
-use arrival::EarlyArrivals;
-use outstanding::{Delivery, Outstanding, Settled};
+use outstanding::{Delivery, EarlyArrivals, Outstanding, Settled};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {

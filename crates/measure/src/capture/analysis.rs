@@ -38,7 +38,6 @@ mod hosts;
 mod matching;
 mod packet;
 mod question;
-mod setup;
 #[cfg(test)]
 mod tests;
 mod waiting;
@@ -51,11 +50,11 @@ use super::reader::{Contents, Recorded};
 use crate::method::Findings;
 use crate::statistics::Distribution;
 use exchange::{Exchange, Exchanges};
+use findings::flow_setup::Setup;
 use fragments::{Fragments, Span};
 use hosts::{CaptureHosts, OTHERS};
 use matching::{Matcher, Pair, PendingPacket};
 use packet::PacketSummary;
-use setup::Setup;
 use waiting::{WaitingItem, WaitingTable};
 
 pub use clocks::{ClockStep, Trend};

@@ -18,7 +18,6 @@
 //! second after each failure floods nothing.
 
 mod acknowledgement;
-mod round_trip;
 mod window;
 
 pub use acknowledgement::{Acknowledger, FRAMES_PER_ANSWER};

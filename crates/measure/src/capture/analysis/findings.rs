@@ -1,7 +1,7 @@
 //! From what was seen to figures, and to sentences on what makes them doubtful.
 
 mod doubts;
-mod flow_setup;
+pub(super) mod flow_setup;
 mod interruptions;
 mod journeys;
 mod rates;

@@ -1,6 +1,7 @@
 //! How much longer the first exchange of each flow took (S3-4).
 
-use super::super::setup::Setup;
+use units::Duration;
+
 use super::super::{Analysis, ExchangeKind};
 use super::Setting;
 use crate::measurement::Value;
@@ -8,6 +9,40 @@ use crate::method::Findings;
 use crate::statistics::Distribution;
 
 const NONE_LATER: &str = "no flow has a first exchange and later ones";
+
+/// The exchanges of one flow, as one way of measuring has them: how long the first
+/// took, and the later ones.
+#[derive(Clone, Debug)]
+pub(in crate::capture::analysis) struct Setup {
+    /// When the first one began, and how long it took.
+    first: (u64, u64),
+    later: Distribution,
+}
+
+impl Setup {
+    pub(in crate::capture::analysis) fn new(at: u64, ns: u64) -> Self {
+        Self {
+            first: (at, ns),
+            later: Distribution::default(),
+        }
+    }
+
+    /// Adds another, whichever is the earlier.
+    pub(in crate::capture::analysis) fn add(&mut self, at: u64, ns: u64) {
+        let later = match at < self.first.0 {
+            true => std::mem::replace(&mut self.first, (at, ns)).1,
+            false => ns,
+        };
+        self.later.record(Duration::from_ns(later));
+    }
+
+    /// Returns how much longer the first took than the median of the later ones: not
+    /// at all if it was faster, and nothing if there are no later ones.
+    pub(in crate::capture::analysis) fn excess(&self) -> Option<Duration> {
+        let usual = self.later.quantile(500)?;
+        Some(Duration::from_ns(self.first.1).saturating_sub(usual))
+    }
+}
 
 /// The first exchanges of flows, as far as there are later ones.
 #[derive(Default)]
