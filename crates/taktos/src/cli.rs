@@ -10,7 +10,6 @@ mod exit;
 mod explanation;
 mod measure;
 mod profile;
-mod queues;
 mod report_folder;
 mod reproduce;
 mod run;

@@ -8,7 +8,7 @@ use units::{BitRate, DataSize, Delay};
 
 use super::super::amounts::{mbps, us};
 use super::super::{ExperimentOutcome, ExperimentSettings, Progress};
-use super::setting::FRAME;
+use super::FRAME;
 
 /// The frames that a data port can hold, LOKO appendix A.
 pub(super) const FRAMES_A_PORT: u64 = 3;

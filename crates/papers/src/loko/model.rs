@@ -7,7 +7,7 @@ use units::{DataSize, Delay};
 
 use super::super::amounts::{mbps, ms, real, us};
 use super::super::{ExperimentOutcome, ExperimentSettings, Progress};
-use super::setting::{FRAME, PROCESSING_TIME, PROCESSING_TIME_128_ENTRIES};
+use super::{FRAME, PROCESSING_TIME, PROCESSING_TIME_128_ENTRIES};
 
 /// Computes both service curves and the buffers.
 pub fn run(_: ExperimentSettings, _: &mut Progress) -> ExperimentOutcome {

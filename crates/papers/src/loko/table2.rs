@@ -7,7 +7,7 @@ use measure::reproduction::Row;
 
 use super::super::amounts::{bytes, kb_of_1024, mbps, ms, real};
 use super::super::{ExperimentOutcome, ExperimentSettings, Progress};
-use super::setting::{FRAME, zodiac_fx};
+use super::{FRAME, zodiac_fx};
 
 /// An allocation with what the paper prints for it.
 struct PrintedAllocation {

@@ -18,7 +18,7 @@ use units::{DataSize, Duration};
 use super::super::amounts::{kb_of_1024, mbps, ms, real};
 use super::super::side_by_side::side_by_side;
 use super::super::{ExperimentOutcome, ExperimentSettings, Progress, Thoroughness};
-use super::setting::FRAME;
+use super::FRAME;
 
 /// One table in so many is measured where it has to be quick.
 const QUICK_STEP: usize = 12;

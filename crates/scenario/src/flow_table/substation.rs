@@ -19,7 +19,6 @@ mod data_types;
 mod flows;
 mod frame_size;
 mod guard;
-mod lines;
 mod publishers;
 mod subscribers;
 
@@ -30,7 +29,6 @@ use super::{FlowSet, LONGEST_DESCRIPTION, Options};
 use crate::ScenarioError;
 use crate::mistake::{Mistake, nearest, quote};
 use crate::problem::{Problems, TextSpan};
-use lines::Lines;
 
 /// The most elements, texts and comments of a description.
 pub(super) const MOST_XML_NODES: u32 = 4 << 20;
@@ -165,3 +163,37 @@ fn text_of<'d>(element: Element<'d>) -> &'d str {
 
 #[cfg(test)]
 mod tests;
+
+/// Where the lines of a text begin: finds the line of a place in a long text without
+/// reading the text again.
+struct Lines {
+    starts: Vec<usize>,
+}
+
+impl Lines {
+    fn new(text: &str) -> Self {
+        let breaks = text.bytes().enumerate();
+        let behind = breaks
+            .filter(|(_, byte)| *byte == b'\n')
+            .map(|(at, _)| at + 1);
+        let starts = std::iter::once(0).chain(behind).collect();
+        Self { starts }
+    }
+
+    /// Returns the line, from 1, in which a byte stands.
+    fn line_of(&self, byte: usize) -> u32 {
+        let line = self.starts.partition_point(|start| *start <= byte);
+        u32::try_from(line).unwrap_or(u32::MAX)
+    }
+
+    /// Returns the character at a row and a column, both from 1.
+    fn place(&self, text: &str, row: u32, column: u32) -> TextSpan {
+        let index = |number: u32| usize::try_from(number.saturating_sub(1)).unwrap_or(usize::MAX);
+        let start = self.starts.get(index(row)).copied().unwrap_or(text.len());
+        let mut characters = text[start..].char_indices().map(|(at, c)| (start + at, c));
+        match characters.nth(index(column)) {
+            Some((at, c)) => at..at + c.len_utf8(),
+            None => text.len()..text.len(),
+        }
+    }
+}

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use super::FlowNames;
 use super::columns::{Columns, Meaning};
 use super::csv::{CsvRow, Rows};
-use super::flow_names::FlowNames;
 use super::rows::{Cells, Flaw};
 use super::{FlowSet, ImportedFlow, Open, Options, Remark};
 use crate::ScenarioError;

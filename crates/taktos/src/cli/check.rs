@@ -15,7 +15,7 @@ use units::Delay;
 use super::exit::Exit;
 use super::run::explain;
 use super::screen::{self, say};
-use super::{Check, Fit, explanation, profile, queues, scenario_file};
+use super::{Check, Fit, explanation, profile, scenario_file};
 use room::SpareRoom;
 use run::experiment::explanation::Explainer;
 use run::experiment::{Admission, Experiment, Place, SimEngine};
@@ -26,7 +26,7 @@ pub fn check(arguments: &Check) -> Exit {
     let choice = arguments.profile.as_ref();
     let scenario = scenario_file::read(&arguments.file).and_then(|mut scenario| {
         profile::settle(&mut scenario, Place::Sim(SimEngine::Tables), choice, &stop)?;
-        queues::settle(&mut scenario, &stop)?;
+        scenario_file::settle_queues(&mut scenario, &stop)?;
         Ok(scenario)
     });
     let scenario = match scenario {

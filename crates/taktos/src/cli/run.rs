@@ -17,7 +17,7 @@ use units::Duration;
 use super::exit::Exit;
 use super::report_folder::ReportFolder;
 use super::screen::{self, Screen, say};
-use super::{RunArgs, RunEngine, WorldName, profile, queues, scenario_file};
+use super::{RunArgs, RunEngine, WorldName, profile, scenario_file};
 use run::experiment::demand::Demand;
 use run::experiment::{Carrying, Experiment, ExperimentError, Place, SimEngine, profiles};
 
@@ -67,7 +67,7 @@ pub fn run(arguments: &RunArgs) -> Exit {
         profiles = profiles::as_written(&scenario);
     }
     let place = weighed;
-    if let Err(exit) = queues::settle(&mut scenario, &stop) {
+    if let Err(exit) = scenario_file::settle_queues(&mut scenario, &stop) {
         return exit;
     }
     let names = scenario.flows.iter().map(|flow| flow.name.clone());

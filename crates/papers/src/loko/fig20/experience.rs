@@ -1,7 +1,7 @@
 //! What a variant met at one path length, over all runs.
 
 use super::super::super::amounts::{mbps, real};
-use super::super::setting::zodiac_fx;
+use super::super::zodiac_fx;
 use super::ring::SWITCHES;
 use super::traffic::ObservedPromise;
 

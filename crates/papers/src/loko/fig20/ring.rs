@@ -6,7 +6,7 @@ use calculus::min_plus::TokenBucket;
 use units::{BitRate, Seeded};
 
 use super::super::super::amounts::mbps;
-use super::super::setting::{FRAME, zodiac_fx};
+use super::super::{FRAME, zodiac_fx};
 use super::experience::Experience;
 use super::traffic::{Promised, observe};
 use super::variant::Variant;

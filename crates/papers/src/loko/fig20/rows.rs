@@ -3,7 +3,7 @@
 use measure::reproduction::Row;
 
 use super::super::super::amounts::{mbps, ms, real};
-use super::super::setting::zodiac_fx;
+use super::super::zodiac_fx;
 use super::Tried;
 use super::ring::LENGTHS;
 use super::traffic::ObservedPromise;

@@ -11,7 +11,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use units::{Delay, Seeded};
 
-use super::super::setting::{FRAME, zodiac_fx};
+use super::super::{FRAME, zodiac_fx};
 use super::ring::{FlowRequest, SWITCHES};
 
 /// How many frames each flow sends.

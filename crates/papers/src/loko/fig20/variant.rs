@@ -8,7 +8,7 @@ use units::{BitRate, DataSize, Delay};
 
 use super::super::super::amounts::bytes;
 use super::super::baselines::FRAMES_A_PORT;
-use super::super::setting::{FRAME, zodiac_fx};
+use super::super::{FRAME, zodiac_fx};
 use super::ring::{FlowRequest, Refused, SWITCHES, requests};
 
 /// How much larger the paper makes the buffer, LOKO section 6.2.

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use roxmltree::Node;
 use units::Duration;
 
+use super::Lines;
 use super::addresses::{Address, Communication};
 use super::data_types::DataTypes;
 use super::frame_size::{self, asdus};
-use super::lines::Lines;
 use super::publishers::{BlockKey, ControlBlock, Publishers, PublishingService};
 use super::subscribers::Subscribers;
 use super::{Element, attribute, children, usual_deadline};
@@ -17,7 +17,7 @@ use crate::flow::{
     DEFAULT_CHANGES, DEFAULT_JITTER, DEFAULT_MAX_TIME, DEFAULT_MIN_TIME, LONGEST_JITTER,
     SAMPLE_PERIODS,
 };
-use crate::flow_table::flow_names::FlowNames;
+use crate::flow_table::FlowNames;
 use crate::flow_table::{
     DEFAULT_FREQUENCY_HZ, FlowSet, GOOSE, ImportedFlow, Matching, Open, Options, Remark,
     SAMPLED_VALUES,

@@ -15,7 +15,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::lines::Lines;
+use super::Lines;
 use super::publishers::{
     BlockKey, NodeKey, Publishers, PublishingService, logical_devices, logical_nodes,
 };

@@ -14,8 +14,8 @@ use units::{DataSize, Delay};
 
 use super::super::client::failure::complain;
 use super::super::exit::Exit;
+use super::super::scenario_file;
 use super::super::screen::say;
-use super::super::{queues, scenario_file};
 use crate::client::access::{self, Access, AccessError};
 use crate::client::{ClientError, Controller};
 use crate::web::document::{FlowDocument, FlowsDocument, RequirementDocument};
@@ -71,7 +71,7 @@ pub fn compare_with(certificate: &Certificate, to: &str, right: &Right) -> Resul
         });
     }
     let mut scenario = scenario_file::read(Path::new(to))?;
-    queues::settle(&mut scenario, &AtomicBool::new(false))?;
+    scenario_file::settle_queues(&mut scenario, &AtomicBool::new(false))?;
     let (network, demands) = (statement::network(&scenario), statement::demands(&scenario));
     let stated: Vec<&Demand> = certificate.flows.iter().map(|flow| &flow.demand).collect();
     let found: Vec<&Demand> = demands.iter().collect();
