@@ -7,10 +7,10 @@ use units::{Duration, Instant};
 use super::service::ServiceFlow;
 use crate::FlowIndex;
 use crate::ReceiverIndex;
+use crate::identity::nearest;
 use crate::identity::{FlowKey, Identity, identify};
 use crate::method::{FROM, RESIDUAL, TO};
 use crate::recorder::{FlowRecord, Recorder, Settings};
-use crate::sequence::nearest;
 use crate::trial::{Sighting, Watcher, Way};
 
 const NS_PER_SECOND: u128 = 1_000_000_000;
