@@ -19,14 +19,14 @@ struct Goal {
     program: &'static str,
     /// Which part of the program runs; all of it if empty.
     part: &'static str,
-    reading: Reading,
+    reading: RatePosition,
     /// What is counted, for people.
     what: &'static str,
     per_second: f64,
 }
 
 /// Where the rate stands in what a program prints.
-enum Reading {
+enum RatePosition {
     /// In the line after the one with this name: the median of divan.
     MedianAfter(&'static str),
     /// In the line of this name, in that column, in millions.
@@ -38,7 +38,7 @@ const GOALS: [Goal; 4] = [
         package: "switch",
         program: "forwarding",
         part: "frames_with_entries_and_masks",
-        reading: Reading::MedianAfter("(100, 8)"),
+        reading: RatePosition::MedianAfter("(100, 8)"),
         what: "frames of 64 bytes forwarded, 100 entries, 8 masks",
         per_second: 5e6,
     },
@@ -46,7 +46,7 @@ const GOALS: [Goal; 4] = [
         package: "controller",
         program: "messages",
         part: "mixed",
-        reading: Reading::MedianAfter("mixed"),
+        reading: RatePosition::MedianAfter("mixed"),
         what: "OpenFlow messages decoded, handled and answered",
         per_second: 3e6,
     },
@@ -54,7 +54,7 @@ const GOALS: [Goal; 4] = [
         package: "taktos",
         program: "simulation",
         part: "",
-        reading: Reading::MillionsIn {
+        reading: RatePosition::MillionsIn {
             row: "substation",
             column: 4,
         },
@@ -65,7 +65,7 @@ const GOALS: [Goal; 4] = [
         package: "taktos",
         program: "simulation",
         part: "",
-        reading: Reading::MillionsIn {
+        reading: RatePosition::MillionsIn {
             row: "large",
             column: 4,
         },
@@ -160,7 +160,7 @@ fn row(goal: &Goal, reached: Option<f64>, stalls: Stalls) -> String {
     format!("| {what} | {goal} M | {reached} | {ratio} | {count}, {longest:.1} ms at most |")
 }
 
-impl Reading {
+impl RatePosition {
     /// Returns the rate a second that a program has printed.
     fn find(&self, output: &[String]) -> Option<f64> {
         match self {
@@ -202,7 +202,7 @@ fn rate(text: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{GOALS, Reading};
+    use super::{GOALS, RatePosition};
 
     #[test]
     fn the_median_stands_in_the_third_column_after_the_name() {
@@ -213,10 +213,10 @@ mod tests {
             "   │            10.08 Mitem/s │ 125.6 Kitem/s │ 10.02 Mitem/s │ 4.567 Mitem/s │",
         ]);
 
-        let median = Reading::MedianAfter("(100, 8)").find(&output);
+        let median = RatePosition::MedianAfter("(100, 8)").find(&output);
 
         assert_eq!(median, Some(10.02e6));
-        assert_eq!(Reading::MedianAfter("(100").find(&output), None);
+        assert_eq!(RatePosition::MedianAfter("(100").find(&output), None);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::finding::Finding;
 use crate::workspace::Workspace;
 use clang::Clang;
-use origin::{Origin, Sources};
+use origin::{BytecodeOrigin, Sources};
 
 /// Where the programs stand.
 const FOLDER: &str = "crates/linux/bpf";
@@ -32,7 +32,7 @@ pub fn run(workspace: &Workspace) -> Result<ExitCode, Failure> {
     for program in programs(workspace) {
         let sources = Sources::read(workspace, program)?;
         let object = clang.compile(workspace, program)?;
-        let origin = Origin::of(clang.version(), &sources, &object);
+        let origin = BytecodeOrigin::of(clang.version(), &sources, &object);
         let path = program.with_extension("o");
         let absolute = workspace.root().join(&path);
         fs::write(&absolute, &object).map_err(Failure::at(&path))?;
@@ -74,11 +74,11 @@ fn check_program(
     }
     let object = fs::read(workspace.root().join(&path)).map_err(Failure::at(&path))?;
     let told = workspace.read(&origin_path(program))?;
-    let Some(origin) = Origin::parse(&told) else {
+    let Some(origin) = BytecodeOrigin::parse(&told) else {
         return finding("the origin cannot be read");
     };
     let sources = Sources::read(workspace, program)?;
-    if Origin::of(&origin.compiler, &sources, &object) != origin {
+    if BytecodeOrigin::of(&origin.compiler, &sources, &object) != origin {
         return finding("the object is not what its sources say");
     }
     let Some(clang) = clang.filter(|clang| clang.version() == origin.compiler) else {

@@ -11,7 +11,7 @@ use crate::bpf;
 use crate::cargo::Cargo;
 use crate::failure::Failure;
 use crate::finding::{Finding, Severity};
-use crate::source::Source;
+use crate::source::RustFile;
 use crate::workspace::Workspace;
 
 /// Runs all checks, the quick ones first, and prints what they found.
@@ -84,9 +84,9 @@ fn findings(workspace: &Workspace) -> Result<Vec<Finding>, Failure> {
 /// # Errors
 ///
 /// If one cannot be read.
-pub fn sources(workspace: &Workspace) -> Result<Vec<Source>, Failure> {
+pub fn sources(workspace: &Workspace) -> Result<Vec<RustFile>, Failure> {
     let paths = workspace.with_extension("rs");
     paths
-        .map(|path| Ok(Source::parse(path, &workspace.read(path)?)))
+        .map(|path| Ok(RustFile::parse(path, &workspace.read(path)?)))
         .collect()
 }

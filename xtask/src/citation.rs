@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::source::Source;
+use crate::source::RustFile;
 
 /// Words that name a place in a source.
 const LOCATORS: [&str; 20] = [
@@ -63,7 +63,7 @@ impl Citation {
 }
 
 /// Returns the citations of a file with their lines, counted from 1.
-pub fn citations(source: &Source) -> Vec<(Citation, usize)> {
+pub fn citations(source: &RustFile) -> Vec<(Citation, usize)> {
     let mut found = Vec::new();
     for (index, line) in source.lines.iter().enumerate() {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -202,7 +202,7 @@ mod tests {
     use std::path::Path;
 
     use super::{citations, is_listed, listed_keys};
-    use crate::source::Source;
+    use crate::source::RustFile;
 
     #[test]
     fn every_form_of_citation_is_found() {
@@ -256,7 +256,7 @@ mod tests {
     }
 
     fn texts(text: &str) -> Vec<String> {
-        let source = Source::parse(Path::new("src/a.rs"), text);
+        let source = RustFile::parse(Path::new("src/a.rs"), text);
         citations(&source)
             .into_iter()
             .map(|(citation, _)| citation.text())

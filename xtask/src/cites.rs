@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use crate::check::sources;
 use crate::citation::citations;
 use crate::failure::Failure;
-use crate::source::Source;
+use crate::source::RustFile;
 use crate::workspace::Workspace;
 
 /// Names that many types share: calling one does not show which was meant.
@@ -62,7 +62,7 @@ pub fn run(workspace: &Workspace, listing: Listing) -> Result<ExitCode, Failure>
 }
 
 /// Collects the places of every source, in the order of their numbers.
-fn cited<'a>(sources: impl Iterator<Item = &'a Source>) -> BTreeMap<(String, String), Places> {
+fn cited<'a>(sources: impl Iterator<Item = &'a RustFile>) -> BTreeMap<(String, String), Places> {
     let mut cited: BTreeMap<(String, String), Places> = BTreeMap::new();
     for source in sources {
         for (citation, line) in citations(source) {
@@ -86,7 +86,7 @@ fn cited<'a>(sources: impl Iterator<Item = &'a Source>) -> BTreeMap<(String, Str
     cited
 }
 
-fn tests_that_call(source: &Source, name: &str) -> Vec<String> {
+fn tests_that_call(source: &RustFile, name: &str) -> Vec<String> {
     if SHARED_NAMES.contains(&name) {
         return Vec::new();
     }
@@ -104,7 +104,7 @@ fn tests_that_call(source: &Source, name: &str) -> Vec<String> {
         .collect()
 }
 
-fn place(source: &Source, line: usize, function: Option<&str>) -> String {
+fn place(source: &RustFile, line: usize, function: Option<&str>) -> String {
     let path = source.path.display();
     function.map_or_else(
         || format!("{path}:{line}"),
@@ -177,7 +177,7 @@ mod tests {
     use std::path::Path;
 
     use super::{Places, cited, sort_key, table};
-    use crate::source::Source;
+    use crate::source::RustFile;
 
     const TEXT: &str = "\
 /// The queue bound, LOKO Eq. (9).
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_test_counts_if_it_cites_or_calls() {
-        let source = Source::parse(Path::new("a.rs"), TEXT);
+        let source = RustFile::parse(Path::new("a.rs"), TEXT);
 
         let cited = cited([&source].into_iter());
 

@@ -3,7 +3,7 @@
 
 /// One `key = value` line.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Entry<'a> {
+pub struct ManifestLine<'a> {
     /// The section's name, without brackets; empty above the first one.
     pub section: &'a str,
     /// The key as written, so `units.workspace` for `units.workspace = true`.
@@ -15,7 +15,7 @@ pub struct Entry<'a> {
 }
 
 /// Returns the entries of a manifest, in order.
-pub fn entries(text: &str) -> Vec<Entry<'_>> {
+pub fn entries(text: &str) -> Vec<ManifestLine<'_>> {
     let mut section = "";
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -25,7 +25,7 @@ pub fn entries(text: &str) -> Vec<Entry<'_>> {
         } else if let Some((key, value)) = line.split_once('=')
             && !line.starts_with('#')
         {
-            found.push(Entry {
+            found.push(ManifestLine {
                 section,
                 key: key.trim(),
                 value: value.trim(),

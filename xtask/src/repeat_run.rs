@@ -21,7 +21,7 @@ const USUAL_SCENARIO: &str = "scenarios/substation.toml";
 const LONGEST_SECONDS: &str = "180";
 
 /// What is wanted.
-struct Wanted {
+struct RunOptions {
     runs: usize,
     scenario: String,
     /// Whether every second run is beside `stress-ng --cpu 2 --io 1`.
@@ -30,7 +30,7 @@ struct Wanted {
 }
 
 /// What a run said.
-struct Said {
+struct RunResult {
     beside_load: bool,
     code: Option<i32>,
     verdict: String,
@@ -49,7 +49,7 @@ struct Said {
 ///
 /// For an option that there is not, or if nothing can be built or started.
 pub fn run(workspace: &Workspace, words: &[&str]) -> Result<ExitCode, Failure> {
-    let wanted = Wanted::parse(words)?;
+    let wanted = RunOptions::parse(words)?;
     if !Cargo::new(workspace).run(&["build", "--release", "--package", "taktos"])? {
         return Err(Failure::Missing("taktos does not build".to_owned()));
     }
@@ -70,7 +70,7 @@ pub fn run(workspace: &Workspace, words: &[&str]) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(u8::from(broken)))
 }
 
-impl Wanted {
+impl RunOptions {
     fn parse(words: &[&str]) -> Result<Self, Failure> {
         let mut wanted = Self {
             runs: USUAL_RUNS,
@@ -104,14 +104,14 @@ impl Wanted {
 fn once(
     workspace: &Workspace,
     program: &Path,
-    wanted: &Wanted,
+    wanted: &RunOptions,
     number: usize,
-) -> Result<Said, Failure> {
+) -> Result<RunResult, Failure> {
     let folder = wanted.out.join(number.to_string());
     fs::create_dir_all(&folder).map_err(Failure::at(&folder))?;
     let beside_load = wanted.stress && number.is_multiple_of(2);
     let load = match beside_load {
-        true => Some(Load::begin()?),
+        true => Some(StressLoad::begin()?),
         false => None,
     };
     let ended = Command::new(program)
@@ -133,7 +133,7 @@ fn once(
     let _ = fs::write(folder.join("output.txt"), &ended.stdout);
     let _ = fs::write(folder.join("messages.txt"), &ended.stderr);
     let report = fs::read_to_string(folder.join("report.json")).unwrap_or_default();
-    Ok(Said::of(&report, ended.status.code(), beside_load))
+    Ok(RunResult::of(&report, ended.status.code(), beside_load))
 }
 
 fn not_started(name: &str) -> impl FnOnce(io::Error) -> Failure {
@@ -142,9 +142,9 @@ fn not_started(name: &str) -> impl FnOnce(io::Error) -> Failure {
 }
 
 /// A load beside a run, as long as this lives.
-struct Load(Child);
+struct StressLoad(Child);
 
-impl Load {
+impl StressLoad {
     fn begin() -> Result<Self, Failure> {
         let started = Command::new("stress-ng")
             .args(["--cpu", "2", "--io", "1", "--timeout", LONGEST_SECONDS])
@@ -155,7 +155,7 @@ impl Load {
     }
 }
 
-impl Drop for Load {
+impl Drop for StressLoad {
     fn drop(&mut self) {
         // Its workers notice and end.
         let _ = self.0.kill();
@@ -163,7 +163,7 @@ impl Drop for Load {
     }
 }
 
-impl Said {
+impl RunResult {
     fn of(report: &str, code: Option<i32>, beside_load: bool) -> Self {
         let text = |key: &str| values(report, key).next().unwrap_or("").to_owned();
         let sum = |key: &str| numbers(report, key).sum();
@@ -200,7 +200,7 @@ impl Said {
     }
 }
 
-fn conclusion(all: &[Said]) -> String {
+fn conclusion(all: &[RunResult]) -> String {
     let count = |beside: bool, verdict: &str| {
         let of = all.iter().filter(|said| said.beside_load == beside);
         of.filter(|said| said.verdict == verdict).count()
@@ -288,7 +288,7 @@ mod tests {
 
     #[test]
     fn the_figures_of_a_report_are_added_up_over_its_flows() {
-        let said = Said::of(REPORT, Some(0), true);
+        let said = RunResult::of(REPORT, Some(0), true);
 
         assert_eq!((&said.verdict[..], said.admitted), ("exceeded", 2));
         assert_eq!((said.exceeded, said.missed, said.not_judged), (3, 1, 7));
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_run_without_a_report_says_nothing() {
-        let said = Said::of("", Some(4), false);
+        let said = RunResult::of("", Some(4), false);
 
         assert_eq!((&said.verdict[..], said.latest_ns), ("", 0));
         assert!(conclusion(&[said]).starts_with("alone: 0 held"));

@@ -3,11 +3,11 @@
 
 /// One crate and its boundary.
 #[derive(Debug)]
-pub struct Room {
+pub struct CrateBoundary {
     /// The folder under `crates/`, which is also the crate's name.
     pub name: &'static str,
     /// Whether it may touch the machine.
-    pub kind: Kind,
+    pub kind: CrateKind,
     /// The crates of this workspace that it may depend on.
     pub may_know: &'static [&'static str],
     /// What it may take from outside.
@@ -16,7 +16,7 @@ pub struct Room {
 
 /// Whether a crate may touch the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CrateKind {
     /// No clock, thread, socket, environment or unordered map.
     Pure,
     /// Runs the cores on a machine.
@@ -33,34 +33,34 @@ pub enum Outside {
 }
 
 /// Every crate of the workspace but `xtask`, the lowest first.
-pub const ROOMS: [Room; 16] = [
-    Room {
+pub const ROOMS: [CrateBoundary; 16] = [
+    CrateBoundary {
         name: "units",
-        kind: Kind::Pure,
+        kind: CrateKind::Pure,
         may_know: &[],
         outside: Outside::Only(&["serde"]),
     },
-    Room {
+    CrateBoundary {
         name: "wire",
-        kind: Kind::Pure,
+        kind: CrateKind::Pure,
         may_know: &["units"],
         outside: Outside::Only(&["serde", "thiserror"]),
     },
-    Room {
+    CrateBoundary {
         name: "api",
-        kind: Kind::Pure,
+        kind: CrateKind::Pure,
         may_know: &["units", "wire"],
         outside: Outside::Only(&["schemars", "serde", "serde_json", "thiserror"]),
     },
-    Room {
+    CrateBoundary {
         name: "calculus",
-        kind: Kind::Pure,
+        kind: CrateKind::Pure,
         may_know: &["units"],
         outside: Outside::Only(&["thiserror"]),
     },
-    Room {
+    CrateBoundary {
         name: "certificate",
-        kind: Kind::Pure,
+        kind: CrateKind::Pure,
         may_know: &["units"],
         outside: Outside::Only(&[
             "num-rational",
@@ -71,21 +71,21 @@ pub const ROOMS: [Room; 16] = [
             "thiserror",
         ]),
     },
-    Room {
+    CrateBoundary {
         name: "switch",
-        kind: Kind::Pure,
+        kind: CrateKind::Pure,
         may_know: &["units", "wire"],
         outside: Outside::Only(&["thiserror"]),
     },
-    Room {
+    CrateBoundary {
         name: "controller",
-        kind: Kind::Pure,
+        kind: CrateKind::Pure,
         may_know: &["units", "wire", "api", "calculus"],
         outside: Outside::Only(&["postcard", "serde", "thiserror"]),
     },
-    Room {
+    CrateBoundary {
         name: "scenario",
-        kind: Kind::Pure,
+        kind: CrateKind::Pure,
         may_know: &["units"],
         outside: Outside::Only(&[
             "miette",
@@ -98,9 +98,9 @@ pub const ROOMS: [Room; 16] = [
             "toml",
         ]),
     },
-    Room {
+    CrateBoundary {
         name: "measure",
-        kind: Kind::Pure,
+        kind: CrateKind::Pure,
         may_know: &["units", "wire"],
         outside: Outside::Only(&[
             "hdrhistogram",
@@ -111,9 +111,9 @@ pub const ROOMS: [Room; 16] = [
             "thiserror",
         ]),
     },
-    Room {
+    CrateBoundary {
         name: "sim",
-        kind: Kind::Pure,
+        kind: CrateKind::Pure,
         may_know: &[
             "units",
             "wire",
@@ -125,15 +125,15 @@ pub const ROOMS: [Room; 16] = [
         ],
         outside: Outside::Only(&["rand_core", "rand_xoshiro", "thiserror"]),
     },
-    Room {
+    CrateBoundary {
         name: "linux",
-        kind: Kind::World,
+        kind: CrateKind::World,
         may_know: &["units", "wire", "switch", "controller"],
         outside: Outside::Only(&["libc", "rustix", "thiserror"]),
     },
-    Room {
+    CrateBoundary {
         name: "lab",
-        kind: Kind::World,
+        kind: CrateKind::World,
         may_know: &[
             "units",
             "wire",
@@ -146,15 +146,15 @@ pub const ROOMS: [Room; 16] = [
         ],
         outside: Outside::Only(&["rustix", "thiserror"]),
     },
-    Room {
+    CrateBoundary {
         name: "store",
-        kind: Kind::World,
+        kind: CrateKind::World,
         may_know: &["wire", "controller"],
         outside: Outside::Only(&["redb", "rustix", "thiserror"]),
     },
-    Room {
+    CrateBoundary {
         name: "run",
-        kind: Kind::World,
+        kind: CrateKind::World,
         may_know: &[
             "units",
             "wire",
@@ -171,9 +171,9 @@ pub const ROOMS: [Room; 16] = [
         ],
         outside: Outside::Only(&["rustix", "serde", "serde_json", "thiserror"]),
     },
-    Room {
+    CrateBoundary {
         name: "papers",
-        kind: Kind::World,
+        kind: CrateKind::World,
         may_know: &[
             "units",
             "wire",
@@ -189,9 +189,9 @@ pub const ROOMS: [Room; 16] = [
         ],
         outside: Outside::Only(&["rand_core", "rand_xoshiro", "ring", "rustix"]),
     },
-    Room {
+    CrateBoundary {
         name: "taktos",
-        kind: Kind::World,
+        kind: CrateKind::World,
         may_know: &[
             "units",
             "wire",

@@ -7,7 +7,7 @@ use crate::blank::{blank, is_word};
 
 /// One Rust file.
 #[derive(Debug)]
-pub struct Source {
+pub struct RustFile {
     /// The file, relative to the root of the workspace.
     pub path: PathBuf,
     /// Its lines as written.
@@ -30,7 +30,7 @@ pub struct Function {
     pub lines: RangeInclusive<usize>,
 }
 
-impl Source {
+impl RustFile {
     /// Reads `text` as the Rust file at `path`.
     pub fn parse(path: &Path, text: &str) -> Self {
         let blanked = blank(text);
@@ -146,7 +146,7 @@ fn test_items(blanked: &str) -> Vec<RangeInclusive<usize>> {
 mod tests {
     use std::path::Path;
 
-    use super::Source;
+    use super::RustFile;
 
     const TEXT: &str = "\
 //! A module.
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn functions_are_found_with_their_comments() {
-        let source = Source::parse(Path::new("src/two.rs"), TEXT);
+        let source = RustFile::parse(Path::new("src/two.rs"), TEXT);
 
         let found: Vec<_> = source
             .functions
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn the_test_part_begins_at_its_attribute() {
-        let source = Source::parse(Path::new("src/two.rs"), TEXT);
+        let source = RustFile::parse(Path::new("src/two.rs"), TEXT);
 
         let tests: Vec<usize> = (1..=source.lines.len())
             .filter(|&it| source.is_test(it))
@@ -211,7 +211,7 @@ mod tests {
     fn a_file_of_tests_is_all_test() {
         for path in ["crates/sim/tests/cut.rs", "crates/wire/src/lldp/tests.rs"] {
             assert!(
-                Source::parse(Path::new(path), "fn f() {}\n").is_test(1),
+                RustFile::parse(Path::new(path), "fn f() {}\n").is_test(1),
                 "{path}"
             );
         }

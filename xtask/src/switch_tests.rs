@@ -28,12 +28,12 @@ use crate::namespaces::Namespaces;
 use crate::neighbours::missing_packages;
 use crate::python;
 use crate::workspace::Workspace;
-use case_file::{CaseFile, Load};
+use case_file::{CaseFile, CaseLoad};
 use family::Family;
 use lane::{Lane, News};
-use stage::Stage;
+use stage::TesterRun;
 use summary::Summary;
-use transcript::{Case, Transcript};
+use transcript::{CaseVerdict, Transcript};
 
 /// How many testers run side by side if nothing else is asked for. Most of
 /// their time they wait.
@@ -164,7 +164,9 @@ impl Request {
 /// If something that it needs is missing.
 pub fn run_stage(workspace: &Workspace, words: &[&str]) -> Result<ExitCode, Failure> {
     let usage = || Failure::Usage("only `cargo xtask switch-tests` sets a stage".to_owned());
-    Stage::from_words(words).ok_or_else(usage)?.run(workspace)
+    TesterRun::from_words(words)
+        .ok_or_else(usage)?
+        .run(workspace)
 }
 
 /// Runs the tests.
@@ -195,7 +197,7 @@ pub fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, Failure>
         for (lane, cases) in lanes.iter().enumerate() {
             let folder = folder(request.target).join(format!("{}-{lane}", load.word()));
             stage::lay_out(&folder, cases)?;
-            stages.push(Stage {
+            stages.push(TesterRun {
                 folder,
                 target: request.target,
                 load,
@@ -233,7 +235,7 @@ pub fn run(workspace: &Workspace, words: &[String]) -> Result<ExitCode, Failure>
 /// What has been found so far.
 struct Run {
     expected: Option<usize>,
-    cases: Vec<Case>,
+    cases: Vec<CaseVerdict>,
     began: Instant,
     /// Whether every tester came to its end.
     complete: bool,
@@ -241,7 +243,7 @@ struct Run {
 
 impl Run {
     /// Runs these stages side by side.
-    fn round(&mut self, stages: &[Stage]) -> Result<(), Failure> {
+    fn round(&mut self, stages: &[TesterRun]) -> Result<(), Failure> {
         let namespaces = Namespaces::of_this_user();
         let (sender, news) = mpsc::channel();
         let mut lanes = Vec::new();
@@ -274,7 +276,7 @@ impl Run {
         Ok(())
     }
 
-    fn add(&mut self, case: Case) {
+    fn add(&mut self, case: CaseVerdict) {
         if let Some(reason) = &case.failure {
             println!("FAILED {} {}\n       {reason}", case.file, case.name);
         }
@@ -293,7 +295,7 @@ impl Run {
 
 /// Files that testers work through side by side.
 struct Round {
-    load: Load,
+    load: CaseLoad,
     /// The files of each tester.
     lanes: Vec<Vec<CaseFile>>,
 }
@@ -311,7 +313,7 @@ fn rounds(request: &Request, suite: &Path) -> Result<Vec<Round>, Failure> {
         }
     }
     let mut rounds = Vec::new();
-    for load in Load::ALL {
+    for load in CaseLoad::ALL {
         let mut lanes = vec![Vec::new(); load.lanes(request.lanes)];
         let lane_count = lanes.len();
         let its = files.iter().filter(|file| file.load == load);

@@ -18,7 +18,7 @@
 
 use std::hint::black_box;
 
-use calculus::analysis::tfa::{self, Engine};
+use calculus::analysis::tfa::{self, TfaEngine};
 use calculus::analysis::{
     Flow, FlowId, Multiplexing, Network, RateLatency, Server, ServerId, TokenBucket,
 };
@@ -38,7 +38,7 @@ fn main() {
     let network = torus(&mut random);
     println!("{FLOWS} flows over {HOPS} of {PORTS} ports");
     print_percentiles("whole network, engine", WHOLE, |_| {
-        let engine = Engine::new(&network);
+        let engine = TfaEngine::new(&network);
         black_box(engine.bounds().filter_map(|(_, bound)| bound).max());
     });
     print_percentiles("whole network, to 10^-8", WHOLE, |_| {
@@ -53,7 +53,7 @@ fn main() {
         let network = feed_forward(&mut random, ports, buckets, priorities);
         print_percentiles(name, WHOLE, |_| drop(black_box(tfa::analyze(&network))));
     }
-    let mut engine = Engine::new(&network);
+    let mut engine = TfaEngine::new(&network);
     let mut flows: Vec<_> = (0..SINGLE).map(|_| flow(&mut random)).collect();
     print_percentiles("what if one flow more", SINGLE, |at| {
         black_box(engine.what_if(&flows[at as usize])).expect("a flow as any other");

@@ -24,6 +24,7 @@
 mod aggregate;
 mod allocation;
 mod alone;
+mod arrival_window;
 mod background;
 mod batch;
 mod budgets;
@@ -53,7 +54,7 @@ mod slowdowns;
 mod stage;
 
 pub use allocation::{Allocation, allocate_for_deadlines, allocate_part};
-pub use background::{Background, Met, Network};
+pub use background::{Background, FailureScope, Met};
 pub use batch::{BatchRefusal, WhatIf};
 pub use budgets::{Headroom, suggest_budgets};
 pub use competitors::Competitor;
@@ -62,7 +63,7 @@ pub use fit::{Chosen, Slowdown, Spare};
 pub use largest::{Largest, MOST_WEIGHED};
 pub use ledger::{Admitted, FlowId, Ledger};
 pub use refusal::{Constraint, Fits, Margin, Refusal};
-pub use remedies::{Change, LargerBudget, Remedy};
+pub use remedies::{LargerBudget, Remedy, RemedyChange};
 pub use request::{
     Hop, MAX_ALTERNATIVES, MAX_BURST, MAX_DELAY, MAX_HOPS, MAX_RATE, MIN_FRAME, Malformed,
     Redundant, Request, Tree,

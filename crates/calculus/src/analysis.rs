@@ -20,7 +20,7 @@ pub mod tfa;
 pub mod tfa_dnc;
 pub mod tma;
 
-pub use budget::{Budget, Progress};
+pub use budget::{AnalysisProgress, Budget};
 pub use network::{
     Crossing, Flow, FlowId, Multiplexing, Network, NetworkError, RateLatency, Server, ServerId,
     TokenBucket,

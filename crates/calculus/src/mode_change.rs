@@ -84,7 +84,7 @@ pub struct LocalChange {
 impl LocalChange {
     /// Returns how long it takes with so many `rules` and waiting `frames`.
     #[must_use]
-    pub fn bound(&self, rules: Rules, frames: Frames) -> Delay {
+    pub fn bound(&self, rules: Rules, frames: FrameCount) -> Delay {
         self.fixed + self.per_rule * rules.0 + self.per_frame * frames.0
     }
 }
@@ -95,7 +95,7 @@ pub struct Rules(pub u64);
 
 /// A number of frames in queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Frames(pub u64);
+pub struct FrameCount(pub u64);
 
 /// What of the time before a change may stand ahead of a favoured frame at one port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +111,7 @@ pub enum Ahead {
         /// The frames that can no longer be overtaken, on the wire.
         blocking: DataSize,
         /// How many wait at most.
-        frames: Frames,
+        frames: FrameCount,
         /// How long it takes to give one up.
         each: Delay,
     },

@@ -1,6 +1,6 @@
 //! What one flow brings to one stage.
 
-use crate::curve::{Exact, Line};
+use crate::curve::{CurveLine, Exact};
 use crate::document::Service;
 use crate::map::{LONGEST_PS, MOST_BITS, SMALLEST_FRAME};
 use crate::reason::Reason;
@@ -26,7 +26,7 @@ pub struct Amount {
 
 /// What a flow brings as it leaves its source.
 #[derive(Clone, Copy, Debug)]
-pub struct Sent {
+pub struct SourceTraffic {
     /// Its class.
     pub class: u8,
     /// Its largest frame, in bits.
@@ -41,7 +41,7 @@ pub struct Sent {
 
 /// One flow at one stage.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival {
+pub struct FlowArrival {
     /// Its place among the flows.
     pub flow: usize,
     /// Its class.
@@ -71,9 +71,9 @@ impl Amount {
 
     /// Returns the same as a line.
     #[must_use]
-    pub fn line(self) -> Line {
+    pub fn line(self) -> CurveLine {
         let exact = |trillionths: u128| Exact::new(trillionths.into(), WHOLE.into());
-        Line {
+        CurveLine {
             burst: exact(self.burst),
             rate: exact(self.rate),
         }
@@ -108,7 +108,7 @@ impl Amount {
     }
 }
 
-impl Sent {
+impl SourceTraffic {
     /// Returns what a flow brings that keeps to a service and comes over a link of
     /// `first_bps`, held back by up to `held_ps` beside its windows.
     ///
@@ -155,7 +155,7 @@ impl Sent {
 
     /// Returns what comes to a stage.
     #[must_use]
-    pub fn at(&self, flow: usize, visit: &Visit) -> Arrival {
+    pub fn at(&self, flow: usize, visit: &Visit) -> FlowArrival {
         let late = visit.window.length().saturating_add(self.held_ps);
         let contract = Amount::bits(self.contract, late);
         let by_size = contract.in_frames_of(self.contract.smallest);
@@ -164,7 +164,7 @@ impl Sent {
             .map_or(by_size, |frames| Amount::counted(frames, late));
         let peak = self.peak.map(|peak| Amount::bits(peak, late));
         let in_frames = |peak: Amount| peak.in_frames_of(self.contract.smallest);
-        Arrival {
+        FlowArrival {
             flow,
             class: self.class,
             largest: self.largest,

@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use crate::document::{Certificate, Changes, Flow};
-use crate::map::{LONGEST_PS, Map, Node};
+use crate::map::{LONGEST_PS, Map, NodeIndex};
 use crate::reason::Reason;
 use crate::stages::Stages;
 
@@ -69,7 +69,7 @@ pub fn lateness(
     let mut drain = 0;
     for (at, link) in map.network().links.iter().enumerate() {
         drain = drain.max(sent(NOT_OVERTAKEN, link.rate_bps));
-        if let Some([Node::Switch(one), Node::Switch(other)]) = map.ends(at) {
+        if let Some([NodeIndex::Switch(one), NodeIndex::Switch(other)]) = map.ends(at) {
             let wire = sent(NOT_OVERTAKEN + SIGNALS_AT_ONCE * SIGNAL, link.rate_bps)
                 + u128::from(link.propagation_ps);
             hops[one].push((other, wire + u128::from(processing[other])));

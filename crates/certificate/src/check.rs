@@ -11,12 +11,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use units::Delay;
 
-use crate::arrival::{Arrival, Sent, check_contract};
+use crate::arrival::{FlowArrival, SourceTraffic, check_contract};
 use crate::change;
 use crate::document::{Certificate, Changes, Flow, Service};
 use crate::load;
-use crate::map::{Map, Place};
-use crate::reason::{AtLevel, Case, Objection, Reason};
+use crate::map::{Map, StageId};
+use crate::reason::{FailureCase, LevelName, Objection, Reason};
 use crate::stages::{Stages, probes};
 use crate::ways::{Ways, name_of};
 use crate::windows::{self, Visit, Window};
@@ -38,7 +38,7 @@ const PS_PER_SECOND: u128 = 1_000_000_000_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proven {
     /// Each flow with what is promised at each level at which it is served.
-    pub promises: Vec<Promise>,
+    pub promises: Vec<ProvenPromise>,
     /// At how many stages something is promised.
     pub stages: usize,
     /// In how many cases of stage, level and failure.
@@ -47,7 +47,7 @@ pub struct Proven {
 
 /// A promise that is proven.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Promise {
+pub struct ProvenPromise {
     /// The flow.
     pub flow: String,
     /// The level, if there are several.
@@ -170,7 +170,7 @@ fn ports_of(ways: &Ways, map: &Map<'_>) -> BTreeSet<usize> {
     let second = ways.second.iter().map(|second| &second.path);
     let all = others.chain(second).chain([&ways.path]).flatten();
     all.map(|(stage, _)| *stage)
-        .filter(|stage| matches!(map.place(*stage), Some(Place::Port { .. })))
+        .filter(|stage| matches!(map.place(*stage), Some(StageId::Port { .. })))
         .collect()
 }
 
@@ -191,10 +191,10 @@ struct Proof<'a> {
 
 /// What comes to the stages at a level.
 #[derive(Default)]
-struct Arrivals {
-    always: BTreeMap<usize, Vec<Arrival>>,
+struct LevelArrivals {
+    always: BTreeMap<usize, Vec<FlowArrival>>,
     /// By stage and link that is broken.
-    without: BTreeMap<(usize, usize), Vec<Arrival>>,
+    without: BTreeMap<(usize, usize), Vec<FlowArrival>>,
     /// What is promised something: stages, with the class at ports.
     promised: BTreeSet<(usize, Option<u8>)>,
 }
@@ -208,8 +208,8 @@ impl Proof<'_> {
 
     /// Checks all that is promised at a level.
     fn check_level(&mut self, level: usize, stages: &Stages<'_>) {
-        let named = AtLevel(self.certificate.levels[level].name.clone());
-        let mut arrivals = Arrivals::default();
+        let named = LevelName(self.certificate.levels[level].name.clone());
+        let mut arrivals = LevelArrivals::default();
         let before = self.objections.len();
         for (at, flow) in self.certificate.flows.iter().enumerate() {
             if let Err(reason) = self.check_flow((at, flow), (level, &named), stages, &mut arrivals)
@@ -233,9 +233,9 @@ impl Proof<'_> {
     fn check_flow(
         &mut self,
         (at, flow): (usize, &Flow),
-        (level, named): (usize, &AtLevel),
+        (level, named): (usize, &LevelName),
         stages: &Stages<'_>,
-        arrivals: &mut Arrivals,
+        arrivals: &mut LevelArrivals,
     ) -> Result<(), Reason> {
         let ways = &self.roads[at];
         let asked = &flow.demand.levels;
@@ -248,7 +248,7 @@ impl Proof<'_> {
         let (Some(service), Some(promised)) = (asked[level], flow.guarantees_ps[level]) else {
             // Its source goes on sending, and its first switch looks at each frame.
             if let Some(service) = asked[0] {
-                let sent = Sent::over(&service, link.rate_bps, 0);
+                let sent = SourceTraffic::over(&service, link.rate_bps, 0);
                 arrivals.come(at, &sent, &given_up(ways, initial(&service)));
             }
             return Ok(());
@@ -278,7 +278,7 @@ impl Proof<'_> {
         }
         // What a change held back comes in one burst.
         let held = if level > 0 { lateness } else { 0 };
-        let sent = Sent::over(&service, link.rate_bps, held);
+        let sent = SourceTraffic::over(&service, link.rate_bps, held);
         for visit in &visits.path {
             arrivals.come(at, &sent, visit);
         }
@@ -292,7 +292,7 @@ impl Proof<'_> {
         let all = visits.path.iter().chain(visits.without.values().flatten());
         let classes = all.map(|visit| (visit.stage, stages.class_at(visit.stage, service.class)));
         arrivals.promised.extend(classes);
-        self.proven.promises.push(Promise {
+        self.proven.promises.push(ProvenPromise {
             flow: flow.demand.name.clone(),
             level: named.0.clone(),
             guarantee: promised,
@@ -303,7 +303,7 @@ impl Proof<'_> {
 
     /// Adds the processors that signals of a change of level pass: the budgets there, at
     /// the lowest level, are part of how late a change may be.
-    fn add_signals(&self, level: usize, stages: &Stages<'_>, arrivals: &mut Arrivals) {
+    fn add_signals(&self, level: usize, stages: &Stages<'_>, arrivals: &mut LevelArrivals) {
         if level == 0 && change::is_promised(self.certificate) {
             let switches = 0..self.certificate.network.switches.len();
             let processors = switches.map(|switch| (stages.map.processor(switch), None));
@@ -312,7 +312,12 @@ impl Proof<'_> {
     }
 
     /// Checks every stage at which something is promised, in every case.
-    fn check_stages(&mut self, named: &AtLevel, stages: &Stages<'_>, arrivals: &mut Arrivals) {
+    fn check_stages(
+        &mut self,
+        named: &LevelName,
+        stages: &Stages<'_>,
+        arrivals: &mut LevelArrivals,
+    ) {
         arrivals.add_probes(stages);
         let mut promised: BTreeMap<usize, BTreeSet<u8>> = BTreeMap::new();
         for (stage, class) in &arrivals.promised {
@@ -321,7 +326,7 @@ impl Proof<'_> {
         let nothing = Vec::new();
         for (stage, classes) in promised {
             let always = arrivals.always.get(&stage).unwrap_or(&nothing);
-            let mut case = Case {
+            let mut case = FailureCase {
                 level: named.clone(),
                 without: None,
             };
@@ -337,7 +342,7 @@ impl Proof<'_> {
                 }
                 case.without = Some(name_of(stages.map, *link));
                 let moving = self.moving.get(link);
-                let moves = |it: &&Arrival| moving.is_some_and(|all| all.contains(&it.flow));
+                let moves = |it: &&FlowArrival| moving.is_some_and(|all| all.contains(&it.flow));
                 let staying = always.iter().filter(|it| !moves(it));
                 let arriving = staying.chain(moved);
                 result = load::check(arriving, &classes, (stage, stages), &case);
@@ -354,9 +359,9 @@ impl Proof<'_> {
     }
 }
 
-impl Arrivals {
+impl LevelArrivals {
     /// Has a flow come to a stage, whatever is broken.
-    fn come(&mut self, flow: usize, sent: &Sent, visit: &Visit) {
+    fn come(&mut self, flow: usize, sent: &SourceTraffic, visit: &Visit) {
         let arrival = sent.at(flow, visit);
         self.always.entry(visit.stage).or_default().push(arrival);
     }
@@ -366,7 +371,7 @@ impl Arrivals {
         let Some(class) = stages.probe_class() else {
             return;
         };
-        let sent = Sent::probes(probes(stages.map.network().probe_interval_ps), class);
+        let sent = SourceTraffic::probes(probes(stages.map.network().probe_interval_ps), class);
         let promised = self.promised.iter().filter(|(_, class)| class.is_some());
         let ports: BTreeSet<usize> = promised.map(|(stage, _)| *stage).collect();
         for stage in ports {
@@ -387,8 +392,8 @@ impl Arrivals {
 
 /// Returns from how many sides something arrives: what is looked at grows with its
 /// square.
-fn sides(arrivals: &[Arrival]) -> usize {
-    let side = |arrival: &Arrival| (arrival.from, arrival.link, arrival.class);
+fn sides(arrivals: &[FlowArrival]) -> usize {
+    let side = |arrival: &FlowArrival| (arrival.from, arrival.link, arrival.class);
     let sides = arrivals.iter().map(side);
     sides.collect::<BTreeSet<_>>().len()
 }

@@ -35,7 +35,7 @@ impl std::fmt::Display for Difference {
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Said<'a> {
+pub struct ComparedStatement<'a> {
     /// The network.
     pub network: Option<&'a Network>,
     /// What flows ask for.
@@ -44,12 +44,12 @@ pub struct Said<'a> {
 
 /// Returns what `stated` says otherwise than `found`, the first hundred of it.
 #[must_use]
-pub fn compare(stated: Said<'_>, found: Said<'_>) -> Vec<Difference> {
+pub fn compare(stated: ComparedStatement<'_>, found: ComparedStatement<'_>) -> Vec<Difference> {
     let mut differences = Differences::default();
     if let (Some(stated), Some(found)) = (stated.network, found.network) {
         compare_networks(stated, found, &mut differences);
     }
-    let by_name = |said: Said<'_>| -> BTreeMap<String, Vec<(&'static str, String)>> {
+    let by_name = |said: ComparedStatement<'_>| -> BTreeMap<String, Vec<(&'static str, String)>> {
         let demands = said.demands.iter();
         let demands = demands.map(|demand| (demand.name.clone(), of_demand(demand)));
         demands.collect()

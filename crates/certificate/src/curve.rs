@@ -20,7 +20,7 @@ pub type Exact = BigRational;
 
 /// `burst + rate * t`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct CurveLine {
     /// The burst.
     pub burst: Exact,
     /// The rate.
@@ -31,7 +31,7 @@ pub struct Line {
 /// one or more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Side {
-    lines: Vec<Line>,
+    lines: Vec<CurveLine>,
 }
 
 /// What comes from all sides together.
@@ -42,7 +42,7 @@ pub struct Arrivals {
 
 /// A server that, once it has work, serves at `rate` after at most `latency`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Service {
+pub struct ServiceCurve {
     /// The rate, above zero.
     pub rate: Exact,
     /// The latency.
@@ -56,7 +56,7 @@ impl Side {
     ///
     /// If there is none.
     #[must_use]
-    pub fn least_of(lines: Vec<Line>) -> Self {
+    pub fn least_of(lines: Vec<CurveLine>) -> Self {
         assert!(!lines.is_empty(), "a side is bounded by something");
         Self { lines }
     }
@@ -70,8 +70,8 @@ impl Side {
     }
 
     /// Returns the line that counts from `time` on, for a while.
-    fn line_after(&self, time: &Exact) -> &Line {
-        let value = |line: &&Line| (&line.burst + &line.rate * time, line.rate.clone());
+    fn line_after(&self, time: &Exact) -> &CurveLine {
+        let value = |line: &&CurveLine| (&line.burst + &line.rate * time, line.rate.clone());
         let least = self.lines.iter().min_by_key(value);
         least.expect("a side has a line")
     }
@@ -119,9 +119,9 @@ impl Arrivals {
 
     /// Returns the lines that touch the curve and bound all of it.
     #[must_use]
-    pub fn tangents(&self) -> Vec<Line> {
+    pub fn tangents(&self) -> Vec<CurveLine> {
         let tangents = self.turns().into_iter().map(|time| {
-            let mut sum = Line {
+            let mut sum = CurveLine {
                 burst: Exact::zero(),
                 rate: Exact::zero(),
             };
@@ -138,7 +138,7 @@ impl Arrivals {
     /// Returns how late anything can be at a server that does all of `services`, or
     /// nothing if there is no bound.
     #[must_use]
-    pub fn delay_at(&self, services: &[Service]) -> Option<Exact> {
+    pub fn delay_at(&self, services: &[ServiceCurve]) -> Option<Exact> {
         self.is_served_by(services).then_some(())?;
         let tangents = self.tangents();
         let taken_over = crossings(services).into_iter().filter_map(|(_, amount)| {
@@ -166,7 +166,7 @@ impl Arrivals {
     /// Returns how much can be at a server that does all of `services`, or nothing if
     /// there is no bound.
     #[must_use]
-    pub fn backlog_at(&self, services: &[Service]) -> Option<Exact> {
+    pub fn backlog_at(&self, services: &[ServiceCurve]) -> Option<Exact> {
         self.is_served_by(services).then_some(())?;
         let begins = services.iter().map(|service| service.latency.clone());
         let taken_over = crossings(services).into_iter().map(|(time, _)| time);
@@ -180,7 +180,7 @@ impl Arrivals {
     }
 
     /// Returns whether no more arrives in the long run than is served.
-    fn is_served_by(&self, services: &[Service]) -> bool {
+    fn is_served_by(&self, services: &[ServiceCurve]) -> bool {
         let rate = self.rate();
         services.iter().any(|service| rate <= service.rate)
     }
@@ -196,11 +196,11 @@ impl Arrivals {
 }
 
 /// Returns when one service takes over from another, and what is done by then.
-fn crossings(services: &[Service]) -> Vec<(Exact, Exact)> {
+fn crossings(services: &[ServiceCurve]) -> Vec<(Exact, Exact)> {
     let pairs = services.iter().enumerate();
     let pairs =
         pairs.flat_map(|(at, one)| services[at + 1..].iter().map(move |other| (one, other)));
-    let crossing = |(one, other): (&Service, &Service)| {
+    let crossing = |(one, other): (&ServiceCurve, &ServiceCurve)| {
         let faster = &other.rate - &one.rate;
         if faster.is_zero() {
             return None;
@@ -297,7 +297,7 @@ mod tests {
     fn arrivals(sides: &[&[(i64, i64)]]) -> Arrivals {
         let mut arrivals = Arrivals::default();
         for side in sides {
-            let lines = side.iter().map(|(burst, rate)| Line {
+            let lines = side.iter().map(|(burst, rate)| CurveLine {
                 burst: whole(*burst),
                 rate: whole(*rate),
             });
@@ -306,8 +306,8 @@ mod tests {
         arrivals
     }
 
-    fn service(rate: i64, latency: i64) -> Service {
-        Service {
+    fn service(rate: i64, latency: i64) -> ServiceCurve {
+        ServiceCurve {
             rate: whole(rate),
             latency: whole(latency),
         }

@@ -331,7 +331,7 @@ pub enum Unreadable {
 
 /// What every kind of certificate begins with.
 #[derive(Deserialize)]
-struct Kind {
+struct CertificateHeader {
     format: String,
 }
 
@@ -347,7 +347,7 @@ impl Certificate {
             let size = text.len();
             return Err(Unreadable::TooLong { size });
         }
-        let kind: Kind = serde_json::from_str(text)?;
+        let kind: CertificateHeader = serde_json::from_str(text)?;
         if kind.format != FORMAT {
             let found = kind.format.chars().take(FORMAT.len() * 2).collect();
             return Err(Unreadable::Format { found });

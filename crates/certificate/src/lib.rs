@@ -38,7 +38,7 @@ pub mod ways;
 pub mod windows;
 
 pub use assumed::assumptions;
-pub use check::{Promise, Proven, check};
+pub use check::{Proven, ProvenPromise, check};
 pub use compare::{Difference, compare};
 pub use document::{Certificate, Unreadable};
 pub use reason::{Objection, Reason};

@@ -5,38 +5,38 @@ use std::collections::{BTreeMap, BTreeSet};
 use num_traits::{ToPrimitive, Zero};
 use units::Delay;
 
-use crate::arrival::{Amount, Arrival};
-use crate::curve::{Arrivals, Exact, Line, Service, Side};
-use crate::map::{LARGEST_UNPROMISED_FRAME, Place, SMALLEST_FRAME};
-use crate::reason::{Case, Reason};
+use crate::arrival::{Amount, FlowArrival};
+use crate::curve::{Arrivals, CurveLine, Exact, ServiceCurve, Side};
+use crate::map::{LARGEST_UNPROMISED_FRAME, SMALLEST_FRAME, StageId};
+use crate::reason::{FailureCase, Reason};
 use crate::stages::{Stages, unpromised};
 
 const PS_PER_SECOND: u64 = 1_000_000_000_000;
 
 /// What comes from one side: from one stage, and, at a port, in one class.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sum {
+struct SideSum {
     largest: u64,
     bits: [Amount; 2],
     frames: [Amount; 2],
 }
 
 /// Where it comes from: the stage before, and the port before that if it is a processor.
-type Origin = (Option<usize>, Option<usize>);
+type ArrivalOrigin = (Option<usize>, Option<usize>);
 
 /// By where it comes from, and, at a port, by class.
-type Sums = BTreeMap<(Origin, u8), Sum>;
+type Sums = BTreeMap<(ArrivalOrigin, u8), SideSum>;
 
 /// Checks a stage for what arrives there; `promised` are the classes in which something
 /// is promised there. Where nothing is, nothing has to hold.
 pub(crate) fn check<'a>(
-    arrivals: impl Iterator<Item = &'a Arrival>,
+    arrivals: impl Iterator<Item = &'a FlowArrival>,
     promised: &BTreeSet<u8>,
     (at, stages): (usize, &Stages<'_>),
-    case: &Case,
+    case: &FailureCase,
 ) -> Result<(), Reason> {
     let place = stages.map.place(at);
-    let by_class = matches!(place, Some(Place::Port { .. }));
+    let by_class = matches!(place, Some(StageId::Port { .. }));
     let mut sums = Sums::new();
     for arrival in arrivals {
         let class = if by_class { arrival.class } else { 0 };
@@ -45,9 +45,9 @@ pub(crate) fn check<'a>(
         sum.add(arrival).ok_or(Reason::TooMuch)?;
     }
     match place {
-        Some(Place::Processor { switch }) => check_processor(&sums, switch, stages, case),
-        Some(Place::Port { switch, link, .. }) => {
-            let port = Port {
+        Some(StageId::Processor { switch }) => check_processor(&sums, switch, stages, case),
+        Some(StageId::Port { switch, link, .. }) => {
+            let port = PortCapacity {
                 at,
                 rate: whole(stages.map.network().links[link].rate_bps),
                 room: stages.map.figures(switch).queue_frames,
@@ -61,8 +61,8 @@ pub(crate) fn check<'a>(
     }
 }
 
-impl Sum {
-    fn add(&mut self, arrival: &Arrival) -> Option<()> {
+impl SideSum {
+    fn add(&mut self, arrival: &FlowArrival) -> Option<()> {
         self.largest = self.largest.max(arrival.largest);
         for at in [0, 1] {
             self.bits[at] = self.bits[at].plus(arrival.bits[at])?;
@@ -76,7 +76,7 @@ fn check_processor(
     sums: &Sums,
     switch: usize,
     stages: &Stages<'_>,
-    case: &Case,
+    case: &FailureCase,
 ) -> Result<(), Reason> {
     let at = stages.map.processor(switch);
     let figures = stages.map.figures(switch);
@@ -93,7 +93,7 @@ fn check_processor(
         0 => (Some(latency.clone()), Some(frames.at(&latency))),
         per_frame_ps => {
             let pace = seconds(per_frame_ps);
-            let service = |latency| Service {
+            let service = |latency| ServiceCurve {
                 rate: pace.recip(),
                 latency,
             };
@@ -107,7 +107,7 @@ fn check_processor(
 }
 
 /// A port, in one case.
-struct Port {
+struct PortCapacity {
     at: usize,
     rate: Exact,
     room: u64,
@@ -116,9 +116,9 @@ struct Port {
 fn check_class(
     sums: &Sums,
     class: u8,
-    port: &Port,
+    port: &PortCapacity,
     stages: &Stages<'_>,
-    case: &Case,
+    case: &FailureCase,
 ) -> Result<(), Reason> {
     let own = bits_of(sums, stages, |of| of == class);
     if own.is_nothing() {
@@ -129,11 +129,11 @@ fn check_class(
     let blocking = whole(less_urgent.max(LARGEST_UNPROMISED_FRAME));
     let largest = whole(largest_frame(sums, |of| of == class));
     // Each bucket that bounds what is more urgent leaves something, and all of that is done.
-    let left = |waiting: &Exact| -> Vec<Service> {
+    let left = |waiting: &Exact| -> Vec<ServiceCurve> {
         let tangents = more_urgent.tangents().into_iter();
         let left = tangents.map(|above| (&port.rate - above.rate, above.burst));
         let left = left.filter(|(rate, _)| *rate > Exact::zero());
-        let services = left.map(|(rate, burst)| Service {
+        let services = left.map(|(rate, burst)| ServiceCurve {
             latency: (burst + waiting) / &rate,
             rate,
         });
@@ -156,7 +156,7 @@ fn within_budget(
     delay: Option<&Exact>,
     budget: u64,
     class: Option<u8>,
-    case: &Case,
+    case: &FailureCase,
 ) -> Result<(), Reason> {
     let case = || case.clone();
     let Some(delay) = delay else {
@@ -178,7 +178,7 @@ fn within_buffer(
     waiting: Option<Exact>,
     room: u64,
     class: Option<u8>,
-    case: &Case,
+    case: &FailureCase,
 ) -> Result<(), Reason> {
     let Some(waiting) = waiting else {
         let case = case.clone();
@@ -201,7 +201,7 @@ fn bits_of(sums: &Sums, stages: &Stages<'_>, wanted: impl Fn(u8) -> bool) -> Arr
     for ((origin, class), sum) in sums.iter().filter(|((_, class), _)| wanted(*class)) {
         let largest = largest_frame(sums, |of| of == *class);
         // Of two frames of a port the last bits are as far apart as the second takes.
-        let line = densest(*origin, stages).map(|(rate, late)| Line {
+        let line = densest(*origin, stages).map(|(rate, late)| CurveLine {
             burst: whole(largest) + &rate * late,
             rate,
         });
@@ -221,10 +221,10 @@ fn frames_of(sums: &Sums, stages: &Stages<'_>, class: u8) -> Arrivals {
 }
 
 /// Returns what comes from one side, in frames: none is smaller than Ethernet has them.
-fn in_frames(sum: &Sum, origin: Origin, stages: &Stages<'_>) -> Side {
+fn in_frames(sum: &SideSum, origin: ArrivalOrigin, stages: &Stages<'_>) -> Side {
     let line = densest(origin, stages).map(|(rate, late)| {
         let rate = rate / whole(SMALLEST_FRAME);
-        Line {
+        CurveLine {
             burst: whole(1) + &rate * late,
             rate,
         }
@@ -236,10 +236,10 @@ fn in_frames(sum: &Sum, origin: Origin, stages: &Stages<'_>) -> Side {
 /// Returns the rate at which all that comes from somewhere was sent over one link, and
 /// for how much longer some of it may have been held back since than the rest. A processor
 /// by itself may hand frames on however close together.
-fn densest((from, link): Origin, stages: &Stages<'_>) -> Option<(Exact, Exact)> {
+fn densest((from, link): ArrivalOrigin, stages: &Stages<'_>) -> Option<(Exact, Exact)> {
     let sent_by = |port: usize| match stages.map.place(port)? {
-        Place::Port { link, .. } => Some(whole(stages.map.network().links[link].rate_bps)),
-        Place::Processor { .. } => None,
+        StageId::Port { link, .. } => Some(whole(stages.map.network().links[link].rate_bps)),
+        StageId::Processor { .. } => None,
     };
     match link {
         None => Some((sent_by(from?)?, Exact::zero())),

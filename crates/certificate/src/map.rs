@@ -22,7 +22,7 @@ pub const SMALLEST_FRAME: u64 = 512;
 
 /// A switch or a host, by its place in its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Node {
+pub enum NodeIndex {
     /// A switch.
     Switch(usize),
     /// A host.
@@ -31,7 +31,7 @@ pub enum Node {
 
 /// Something that frames pass and wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum StageId {
     /// The processor of a switch.
     Processor {
         /// The switch.
@@ -52,9 +52,9 @@ pub enum Place {
 #[derive(Clone, Debug)]
 pub struct Map<'a> {
     network: &'a Network,
-    nodes: BTreeMap<&'a str, Node>,
+    nodes: BTreeMap<&'a str, NodeIndex>,
     /// What each link joins.
-    ends: Vec<[Node; 2]>,
+    ends: Vec<[NodeIndex; 2]>,
     /// The link of each host.
     of_host: Vec<usize>,
     /// The links of each switch, with the end that is there.
@@ -82,7 +82,7 @@ impl<'a> Map<'a> {
         let mut datapaths = BTreeSet::new();
         for (at, switch) in network.switches.iter().enumerate() {
             let here = || format!("switch `{}`", switch.name);
-            map.name(&switch.name, Node::Switch(at))
+            map.name(&switch.name, NodeIndex::Switch(at))
                 .map_err(|reason| (here(), reason))?;
             if !datapaths.insert(switch.datapath) {
                 return Err((here(), Reason::Twice("datapath id")));
@@ -93,7 +93,7 @@ impl<'a> Map<'a> {
         }
         for (at, host) in network.hosts.iter().enumerate() {
             let here = || format!("host `{}`", host.name);
-            map.name(&host.name, Node::Host(at))
+            map.name(&host.name, NodeIndex::Host(at))
                 .and_then(|()| host.unpromised.map_or(Ok(()), check_unpromised))
                 .map_err(|reason| (here(), reason))?;
         }
@@ -107,7 +107,7 @@ impl<'a> Map<'a> {
         }
     }
 
-    fn name(&mut self, name: &'a str, node: Node) -> Result<(), Reason> {
+    fn name(&mut self, name: &'a str, node: NodeIndex) -> Result<(), Reason> {
         match self.nodes.insert(name, node) {
             Some(_) => Err(Reason::Twice("name")),
             None => Ok(()),
@@ -123,7 +123,7 @@ impl<'a> Map<'a> {
                 return Err(here(Reason::Twice("name")));
             }
             check_link(link).map_err(here)?;
-            let mut ends = [Node::Switch(0); 2];
+            let mut ends = [NodeIndex::Switch(0); 2];
             for (end, stated) in link.ends.iter().enumerate() {
                 let node = self.nodes.get(stated.node.as_str()).copied();
                 let unknown = || here(Reason::Unknown("node", stated.node.clone()));
@@ -132,16 +132,16 @@ impl<'a> Map<'a> {
                     return Err(here(Reason::Twice("port")));
                 }
                 match ends[end] {
-                    Node::Switch(switch) => self.of_switch[switch].push((at, end)),
-                    Node::Host(host) if self.of_host[host] == usize::MAX => {
+                    NodeIndex::Switch(switch) => self.of_switch[switch].push((at, end)),
+                    NodeIndex::Host(host) if self.of_host[host] == usize::MAX => {
                         self.of_host[host] = at;
                     }
-                    Node::Host(_) => return Err(here(Reason::Twice("link of a host"))),
+                    NodeIndex::Host(_) => return Err(here(Reason::Twice("link of a host"))),
                 }
             }
             match ends {
-                [Node::Host(_), Node::Host(_)] => return Err(here(Reason::NoSwitch)),
-                [Node::Switch(one), Node::Switch(other)] if one == other => {
+                [NodeIndex::Host(_), NodeIndex::Host(_)] => return Err(here(Reason::NoSwitch)),
+                [NodeIndex::Switch(one), NodeIndex::Switch(other)] if one == other => {
                     return Err(here(Reason::NoSwitch));
                 }
                 _ => self.ends.push(ends),
@@ -158,20 +158,23 @@ impl<'a> Map<'a> {
 
     /// Returns the node of a name.
     #[must_use]
-    pub fn node(&self, name: &str) -> Option<Node> {
+    pub fn node(&self, name: &str) -> Option<NodeIndex> {
         self.nodes.get(name).copied()
     }
 
     /// Returns what a link joins, or nothing if there is no such link.
     #[must_use]
-    pub fn ends(&self, link: usize) -> Option<[Node; 2]> {
+    pub fn ends(&self, link: usize) -> Option<[NodeIndex; 2]> {
         self.ends.get(link).copied()
     }
 
     /// Returns whether a link joins two switches.
     #[must_use]
     pub fn is_trunk(&self, link: usize) -> bool {
-        matches!(self.ends(link), Some([Node::Switch(_), Node::Switch(_)]))
+        matches!(
+            self.ends(link),
+            Some([NodeIndex::Switch(_), NodeIndex::Switch(_)])
+        )
     }
 
     /// Returns the link of a host.
@@ -221,14 +224,14 @@ impl<'a> Map<'a> {
 
     /// Returns where a stage is; nothing for the interface of a host.
     #[must_use]
-    pub fn place(&self, stage: usize) -> Option<Place> {
+    pub fn place(&self, stage: usize) -> Option<StageId> {
         let Some(port) = stage.checked_sub(self.of_switch.len()) else {
-            return Some(Place::Processor { switch: stage });
+            return Some(StageId::Processor { switch: stage });
         };
         let (link, end) = (port / 2, port % 2);
         match self.ends(link)?[end] {
-            Node::Switch(switch) => Some(Place::Port { switch, link, end }),
-            Node::Host(_) => None,
+            NodeIndex::Switch(switch) => Some(StageId::Port { switch, link, end }),
+            NodeIndex::Host(_) => None,
         }
     }
 
@@ -237,8 +240,8 @@ impl<'a> Map<'a> {
     pub fn name_of(&self, stage: usize) -> String {
         let switch = |at: usize| &self.network.switches[at].name;
         match self.place(stage) {
-            Some(Place::Processor { switch: at }) => format!("processor of `{}`", switch(at)),
-            Some(Place::Port {
+            Some(StageId::Processor { switch: at }) => format!("processor of `{}`", switch(at)),
+            Some(StageId::Port {
                 switch: at,
                 link,
                 end,

@@ -46,7 +46,7 @@ pub enum Reason {
     Levels(usize),
     /// A way is none.
     #[error("{0} is no way from the source to all receivers: {1}")]
-    NoWay(Way, &'static str),
+    NoWay(WayKind, &'static str),
     /// A way leads over what is broken.
     #[error("the alternative leads over `{0}`, which is broken then")]
     OverBroken(String),
@@ -80,7 +80,7 @@ pub enum Reason {
     #[error("promises {promised}{level}, and its budgets add up to {calculated}")]
     Guarantee {
         /// At which level.
-        level: AtLevel,
+        level: LevelName,
         /// What is promised.
         promised: Delay,
         /// What was calculated.
@@ -90,7 +90,7 @@ pub enum Reason {
     #[error("promises {promised}{level} for a deadline of {deadline}")]
     Deadline {
         /// At which level.
-        level: AtLevel,
+        level: LevelName,
         /// What is promised.
         promised: Delay,
         /// What was asked for.
@@ -100,7 +100,7 @@ pub enum Reason {
     #[error("more arrives than is served{case}")]
     Overload {
         /// When.
-        case: Case,
+        case: FailureCase,
     },
     /// Frames can be there for longer than the budget.
     #[error(
@@ -111,7 +111,7 @@ pub enum Reason {
         /// The class, unless it is a processor.
         class: Option<u8>,
         /// When.
-        case: Case,
+        case: FailureCase,
         /// What was calculated.
         bound: Delay,
         /// The budget.
@@ -126,7 +126,7 @@ pub enum Reason {
         /// The class, unless it is a processor.
         class: Option<u8>,
         /// When.
-        case: Case,
+        case: FailureCase,
         /// What was calculated, in frames, rounded up.
         frames: String,
         /// What fits.
@@ -145,7 +145,7 @@ pub enum Reason {
 
 /// A kind of way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum WayKind {
     /// The usual one.
     Path,
     /// The one without a link.
@@ -156,18 +156,18 @@ pub enum Way {
 
 /// A level, if there are several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AtLevel(pub Option<String>);
+pub struct LevelName(pub Option<String>);
 
 /// When something does not hold: at which level, after the failure of which link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Case {
+pub struct FailureCase {
     /// At which level, if there are several.
-    pub level: AtLevel,
+    pub level: LevelName,
     /// After which failure, if after one.
     pub without: Option<String>,
 }
 
-impl std::fmt::Display for Way {
+impl std::fmt::Display for WayKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Path => f.write_str("its path"),
@@ -177,7 +177,7 @@ impl std::fmt::Display for Way {
     }
 }
 
-impl std::fmt::Display for AtLevel {
+impl std::fmt::Display for LevelName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
             Some(level) => write!(f, " at level `{level}`"),
@@ -186,7 +186,7 @@ impl std::fmt::Display for AtLevel {
     }
 }
 
-impl std::fmt::Display for Case {
+impl std::fmt::Display for FailureCase {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.without {
             Some(link) => write!(f, "{}, without `{link}`", self.level),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::document::{BestEffort, Level};
-use crate::map::{LONGEST_PS, Map, Node, Place};
+use crate::map::{LONGEST_PS, Map, NodeIndex, StageId};
 use crate::reason::Reason;
 
 /// The size of a probe on the wire, at most, in bits: 64 bytes and what surrounds them
@@ -47,7 +47,7 @@ impl<'a> Stages<'a> {
         let ports = ports.map(|it| (&it.switch, Some(it.port), Some(it.class), it.budget_ps));
         for (name, port, class, budget) in processors.chain(ports) {
             let here = |reason| (format!("budget at `{name}`"), reason);
-            let Some(Node::Switch(switch)) = map.node(name) else {
+            let Some(NodeIndex::Switch(switch)) = map.node(name) else {
                 return Err(here(Reason::Unknown("switch", name.clone())));
             };
             let stage = match port {
@@ -85,8 +85,8 @@ impl<'a> Stages<'a> {
     #[must_use]
     pub fn class_at(&self, stage: usize, class: u8) -> Option<u8> {
         match self.map.place(stage) {
-            Some(Place::Port { .. }) => Some(class),
-            Some(Place::Processor { .. }) | None => None,
+            Some(StageId::Port { .. }) => Some(class),
+            Some(StageId::Processor { .. }) | None => None,
         }
     }
 
@@ -103,8 +103,8 @@ impl<'a> Stages<'a> {
     #[must_use]
     pub fn propagation(&self, stage: usize) -> u64 {
         match self.map.place(stage) {
-            Some(Place::Port { link, .. }) => self.map.network().links[link].propagation_ps,
-            Some(Place::Processor { .. }) | None => 0,
+            Some(StageId::Port { link, .. }) => self.map.network().links[link].propagation_ps,
+            Some(StageId::Processor { .. }) | None => 0,
         }
     }
 
@@ -140,11 +140,11 @@ pub fn unpromised(map: &Map<'_>, switch: usize) -> Vec<Bucket> {
         let rate = network.links[*link].rate_bps;
         let far = map.ends(*link).map(|ends| ends[1 - end]);
         let sends = match far {
-            Some(Node::Host(host)) => network.hosts[host].unpromised.map(|own| BestEffort {
+            Some(NodeIndex::Host(host)) => network.hosts[host].unpromised.map(|own| BestEffort {
                 rate_bps: own.rate_bps.min(rate),
                 ..own
             }),
-            Some(Node::Switch(_)) | None => any.map(|any| BestEffort {
+            Some(NodeIndex::Switch(_)) | None => any.map(|any| BestEffort {
                 rate_bps: rate,
                 ..any
             }),

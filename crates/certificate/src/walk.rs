@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::map::{Map, Node};
+use crate::map::{Map, NodeIndex};
 
 /// The most links of a way.
 pub const MOST_LINKS: usize = 4_096;
@@ -43,8 +43,8 @@ pub fn steps(
     let entered = map.ends(first).into_iter().flatten();
     let mut next: Vec<_> = entered
         .filter_map(|node| match node {
-            Node::Switch(switch) => Some((switch, first, None)),
-            Node::Host(_) => None,
+            NodeIndex::Switch(switch) => Some((switch, first, None)),
+            NodeIndex::Host(_) => None,
         })
         .collect();
     let mut steps = Steps::new();
@@ -65,11 +65,11 @@ pub fn steps(
             steps.push((map.port(*link, *end), Some(processor)));
             let port = steps.len() - 1;
             match map.ends(*link).map(|ends| ends[1 - end]) {
-                Some(Node::Switch(there)) => next.push((there, *link, Some(port))),
-                Some(Node::Host(host)) if receivers.contains(&host) => {
+                Some(NodeIndex::Switch(there)) => next.push((there, *link, Some(port))),
+                Some(NodeIndex::Host(host)) if receivers.contains(&host) => {
                     reached.insert(host);
                 }
-                Some(Node::Host(_)) | None => {
+                Some(NodeIndex::Host(_)) | None => {
                     return Err("it ends at a host that does not receive");
                 }
             }
@@ -95,7 +95,7 @@ fn by_switch(map: &Map<'_>, links: &[usize]) -> Result<Onward, &'static str> {
             .ends(*link)
             .ok_or("it crosses a link that there is not")?;
         for (end, node) in ends.into_iter().enumerate() {
-            if let Node::Switch(switch) = node {
+            if let NodeIndex::Switch(switch) = node {
                 onward.entry(switch).or_default().push((*link, end));
             }
         }

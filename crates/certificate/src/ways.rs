@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::document::{Demand, Flow, Protection};
-use crate::map::{Map, Node};
-use crate::reason::{Reason, Way};
+use crate::map::{Map, NodeIndex};
+use crate::reason::{Reason, WayKind};
 use crate::walk::{self, Steps};
 
 /// The ways of a flow, as stages.
@@ -37,11 +37,11 @@ impl Ways {
     /// What is wrong with them.
     pub fn of(flow: &Flow, map: &Map<'_>) -> Result<Self, Reason> {
         let (source, receivers) = ends(&flow.demand, map)?;
-        let steps = |links: &[usize], way: Way| {
+        let steps = |links: &[usize], way: WayKind| {
             let steps = walk::steps(map, source, &receivers, links);
             steps.map_err(|why| Reason::NoWay(way, why))
         };
-        let path = steps(&flow.path, Way::Path)?;
+        let path = steps(&flow.path, WayKind::Path)?;
         check_protection(flow, map)?;
         let mut without = Vec::with_capacity(flow.alternatives.len());
         for alternative in &flow.alternatives {
@@ -49,7 +49,7 @@ impl Ways {
             if alternative.path.contains(&alternative.without) {
                 return Err(Reason::OverBroken(name));
             }
-            let other = steps(&alternative.path, Way::Without(name))?;
+            let other = steps(&alternative.path, WayKind::Without(name))?;
             without.push((alternative.without, other));
         }
         let second = match &flow.copies {
@@ -59,11 +59,11 @@ impl Ways {
                     .eliminator
                     .as_deref()
                     .map(|name| match map.node(name) {
-                        Some(Node::Switch(switch)) => Ok(map.processor(switch)),
-                        Some(Node::Host(_)) | None => Err(Reason::NoEliminator),
+                        Some(NodeIndex::Switch(switch)) => Ok(map.processor(switch)),
+                        Some(NodeIndex::Host(_)) | None => Err(Reason::NoEliminator),
                     });
                 Some(Second {
-                    path: steps(&copies.path, Way::Second)?,
+                    path: steps(&copies.path, WayKind::Second)?,
                     eliminator: eliminator.transpose()?,
                 })
             }
@@ -80,8 +80,8 @@ impl Ways {
 /// Returns the source and the receivers of a flow.
 fn ends(demand: &Demand, map: &Map<'_>) -> Result<(usize, BTreeSet<usize>), Reason> {
     let host = |name: &String| match map.node(name) {
-        Some(Node::Host(host)) => Ok(host),
-        Some(Node::Switch(_)) | None => Err(Reason::Unknown("host", name.clone())),
+        Some(NodeIndex::Host(host)) => Ok(host),
+        Some(NodeIndex::Switch(_)) | None => Err(Reason::Unknown("host", name.clone())),
     };
     let source = host(&demand.source)?;
     let mut receivers = BTreeSet::new();

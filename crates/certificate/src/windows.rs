@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::map::{LONGEST_PS, Place};
+use crate::map::{LONGEST_PS, StageId};
 use crate::reason::Reason;
 use crate::stages::Stages;
 use crate::walk::Steps;
@@ -221,7 +221,7 @@ impl Road<'_> {
             };
             let other = others.at.get(stage);
             let map = self.stages.map;
-            let is_port = |stage: usize| matches!(map.place(stage), Some(Place::Port { .. }));
+            let is_port = |stage: usize| matches!(map.place(stage), Some(StageId::Port { .. }));
             let processor = before.filter(|before| is_port(*stage) && !is_port(before.stage));
             visits.push(Visit {
                 stage: *stage,

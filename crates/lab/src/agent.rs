@@ -46,7 +46,7 @@ const BY_WAY_OF: PortIndex = PortIndex(2);
 
 /// A connection to an agent, on which OpenFlow 1.3 is spoken.
 #[derive(Debug)]
-pub struct Agent {
+pub struct AgentConnection {
     stream: Stream,
     framer: Framer,
     out: Vec<u8>,
@@ -55,7 +55,7 @@ pub struct Agent {
     transactions: u32,
 }
 
-impl Agent {
+impl AgentConnection {
     /// Connects to a socket of this machine, as soon as somebody listens, unless
     /// `has_ended`.
     ///

@@ -27,8 +27,8 @@ use wire::openflow::{
     TableId, TransactionId,
 };
 
-use crate::network::{BuildError, CablePlan, HostPlan, Network, Place, Plan};
-use crate::switches::{Forwarding, Settings, Switches};
+use crate::network::{BuildError, CablePlan, HostPlan, LabNetwork, Place, Plan};
+use crate::switches::{Forwarding, SwitchSettings, Switches};
 use crate::veth::Power;
 
 const CONTROLLER_PORT: u16 = 6653;
@@ -70,7 +70,7 @@ pub struct BenchSwitch {
     /// At the host that sends and at the one that receives, once they are wanted.
     taps: Vec<Tap>,
     _switches: Switches,
-    network: Network,
+    network: LabNetwork,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,10 +101,10 @@ impl BenchSwitch {
     ///
     /// Without the privilege, or if the kernel does not forward here.
     pub fn start() -> Result<Self, BenchError> {
-        let network = Network::build(&plan())?;
+        let network = LabNetwork::build(&plan())?;
         let listen = || TcpListener::bind(("0.0.0.0", CONTROLLER_PORT));
         let listener = network.control.run(listen)?;
-        let settings = Settings::for_this_machine(Forwarding::Kernel, STALL, CONTROLLER_PORT);
+        let settings = SwitchSettings::for_this_machine(Forwarding::Kernel, STALL, CONTROLLER_PORT);
         let switches = Switches::start(&network, &[config()], settings)?;
         let index = |host: usize| network.cables[host].sockets[0].interface.index();
         let flood =

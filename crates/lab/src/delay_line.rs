@@ -20,7 +20,7 @@ use linux::tap::{Direction, RING_BYTES, Tap};
 use measure::identity::identify;
 use units::{Duration, Instant};
 
-use crate::departing::{Departed, Departing, MOST_REMEMBERED, Passage};
+use crate::departing::{Departed, Departing, LaterDeparture, MOST_REMEMBERED};
 
 /// The most frames that wait in one direction; more are dropped, and counted.
 pub const MOST_HELD: usize = 8_192;
@@ -50,7 +50,7 @@ impl Keeper for Always {
 pub struct DelayLine {
     stop: Arc<AtomicBool>,
     dropped: Arc<AtomicU64>,
-    left: Arc<Mutex<Vec<Passage>>>,
+    left: Arc<Mutex<Vec<LaterDeparture>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -76,7 +76,10 @@ impl DelayLine {
         processor: Option<usize>,
     ) -> io::Result<Self> {
         let [first, second] = ports;
-        let mut ways = [Way::open(first, second)?, Way::open(second, first)?];
+        let mut ways = [
+            DelayedDirection::open(first, second)?,
+            DelayedDirection::open(second, first)?,
+        ];
         let stop = Arc::new(AtomicBool::new(false));
         let dropped = Arc::new(AtomicU64::new(0));
         let left = Arc::new(Mutex::new(Vec::new()));
@@ -105,7 +108,7 @@ impl DelayLine {
     }
 
     /// Returns when frames with a number have left, and forgets it.
-    pub(crate) fn passages(&self) -> Vec<Passage> {
+    pub(crate) fn passages(&self) -> Vec<LaterDeparture> {
         std::mem::take(&mut *lock(&self.left))
     }
 
@@ -125,16 +128,16 @@ impl Drop for DelayLine {
     }
 }
 
-fn lock(list: &Mutex<Vec<Passage>>) -> MutexGuard<'_, Vec<Passage>> {
+fn lock(list: &Mutex<Vec<LaterDeparture>>) -> MutexGuard<'_, Vec<LaterDeparture>> {
     // A list is whole between any two entries.
     list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-struct Way {
+struct DelayedDirection {
     tap: Tap,
     sender: Departing,
     wall: WallClock,
-    held: BinaryHeap<Reverse<Held>>,
+    held: BinaryHeap<Reverse<HeldFrame>>,
     /// How many frames were held so far.
     count: u64,
     /// Buffers of frames that have gone.
@@ -143,13 +146,13 @@ struct Way {
 
 /// A frame that waits for its moment. No two have the same number.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Held {
+struct HeldFrame {
     due: Instant,
     number: u64,
     frame: Vec<u8>,
 }
 
-impl Way {
+impl DelayedDirection {
     fn open(from: u32, to: u32) -> io::Result<Self> {
         let tap = Tap::open(from, RING_BYTES)?;
         // What the other way sends would only be copied before it leaves.
@@ -183,7 +186,7 @@ impl Way {
                 let mut buffer = spare.pop().unwrap_or_default();
                 buffer.clear();
                 buffer.extend_from_slice(frame.bytes);
-                held.push(Reverse(Held {
+                held.push(Reverse(HeldFrame {
                     due,
                     number: *count,
                     frame: buffer,
@@ -198,7 +201,7 @@ impl Way {
             if next.0.due > clock::now() {
                 break;
             }
-            let Reverse(Held { due, frame, .. }) = PeekMut::pop(next);
+            let Reverse(HeldFrame { due, frame, .. }) = PeekMut::pop(next);
             // A frame that the interface does not take is lost, as at any relay.
             let _ = self.sender.send(&frame, due);
             self.spare.push(frame);
@@ -206,11 +209,11 @@ impl Way {
     }
 
     /// Takes down which frames have left by now.
-    fn note_departures(&mut self, list: &Mutex<Vec<Passage>>) {
+    fn note_departures(&mut self, list: &Mutex<Vec<LaterDeparture>>) {
         let passage = |gone: Departed<'_>| {
             let number = identify(gone.bytes)?.number;
             let stamp = gone.stamps.kernel?;
-            Some(Passage { number, stamp })
+            Some(LaterDeparture { number, stamp })
         };
         // What the kernel does not tell of is not known to have left.
         while let Ok(Some(passage)) = self.sender.next(passage) {

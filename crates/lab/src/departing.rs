@@ -30,20 +30,20 @@ const FOLLOWED: usize = 64;
 pub(crate) struct Departing {
     sender: StampedSender,
     by: StampedBy,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<DepartingFrame>,
     known: VecDeque<Departure>,
-    gone: VecDeque<Waiting>,
+    gone: VecDeque<DepartingFrame>,
     /// Those that the card has not stamped.
-    unstamped: VecDeque<Waiting>,
+    unstamped: VecDeque<DepartingFrame>,
     spare: Vec<Vec<u8>>,
     missed: u64,
     /// How many were sent since the kernel was asked.
     unasked: usize,
-    further: Option<Vec<Passage>>,
+    further: Option<Vec<LaterDeparture>>,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct DepartingFrame {
     number: u32,
     due: Instant,
     handed: Instant,
@@ -65,7 +65,7 @@ pub(crate) struct Departed<'a> {
 
 /// A frame left a further interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Passage {
+pub(crate) struct LaterDeparture {
     /// Its number in its flow.
     pub(crate) number: u64,
     pub(crate) stamp: WallTime,
@@ -117,7 +117,7 @@ impl Departing {
             let mut bytes = self.spare.pop().unwrap_or_default();
             bytes.clear();
             bytes.extend_from_slice(frame);
-            self.waiting.push_back(Waiting {
+            self.waiting.push_back(DepartingFrame {
                 number,
                 due,
                 handed,
@@ -207,7 +207,7 @@ impl Departing {
     /// # Errors
     ///
     /// What the kernel says.
-    pub(crate) fn passages(&mut self) -> io::Result<Vec<Passage>> {
+    pub(crate) fn passages(&mut self) -> io::Result<Vec<LaterDeparture>> {
         while self.learn()? > 0 {}
         while let Some(departure) = self.known.pop_front() {
             self.first(departure);
@@ -228,7 +228,7 @@ impl Departing {
 
     /// Finds the frame that has left, unless it had left before. Frames leave in the
     /// order in which they were sent; what was lost before the driver never does.
-    fn first(&mut self, departure: Departure) -> Option<&Waiting> {
+    fn first(&mut self, departure: Departure) -> Option<&DepartingFrame> {
         let Some(place) = self.place(departure.number) else {
             self.note(departure);
             return None;
@@ -250,7 +250,7 @@ impl Departing {
 
     /// Takes down that a frame was not stamped. The driver stamps all that it takes; the
     /// card sends more than it stamps.
-    fn miss(&mut self, waiting: Waiting) {
+    fn miss(&mut self, waiting: DepartingFrame) {
         let is_told = match (self.by, waiting.queued) {
             (StampedBy::Driver, _) => false,
             (StampedBy::Card, Queued::Taken) => self.unstamped.len() < MOST_REMEMBERED,
@@ -285,7 +285,7 @@ impl Departing {
             && let Some(of) = gone.find(|it| it.number == departure.number)
             && let Some(identity) = identify(&of.bytes)
         {
-            further.push(Passage {
+            further.push(LaterDeparture {
                 number: identity.number,
                 stamp,
             });

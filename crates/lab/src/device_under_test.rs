@@ -12,11 +12,11 @@ use linux::scheduling;
 use thiserror::Error;
 use units::{BitRate, Duration};
 
-use crate::agent::Agent;
+use crate::agent::AgentConnection;
 use crate::delay_line::{DelayLine, Keeper};
 use crate::open_vswitch;
 use crate::process::{self, Process, Processors, Start};
-use crate::stage::Stage;
+use crate::stage::Testbed;
 use crate::switches::Carried;
 
 /// How many entries each flow table of a Taktos switch is to hold, and for how many its
@@ -209,7 +209,7 @@ impl Running {
     /// # Errors
     ///
     /// If the machine lacks something that it needs, or it does not come up.
-    pub fn start(subject: &DeviceUnderTest, stage: &Stage) -> Result<Self, DeviceError> {
+    pub fn start(subject: &DeviceUnderTest, stage: &Testbed) -> Result<Self, DeviceError> {
         if let Some(lacking) = subject.lacks() {
             return Err(lacking);
         }
@@ -235,7 +235,7 @@ impl Running {
         Ok(running)
     }
 
-    fn begin(&mut self, stage: &Stage) -> io::Result<()> {
+    fn begin(&mut self, stage: &Testbed) -> io::Result<()> {
         match self.subject.clone() {
             DeviceUnderTest::Relay(plan) => self.relay(stage, plan),
             DeviceUnderTest::Kept(keeping) => self.keep(stage, &keeping),
@@ -257,7 +257,7 @@ impl Running {
         }
     }
 
-    fn relay(&mut self, stage: &Stage, plan: RelayPlan) -> io::Result<()> {
+    fn relay(&mut self, stage: &Testbed, plan: RelayPlan) -> io::Result<()> {
         let &[first, second, ..] = stage.port_indices() else {
             return Err(io::Error::other("a relay has two ports"));
         };
@@ -282,7 +282,7 @@ impl Running {
         Ok(())
     }
 
-    fn keep(&mut self, stage: &Stage, keeping: &Keeping) -> io::Result<()> {
+    fn keep(&mut self, stage: &Testbed, keeping: &Keeping) -> io::Result<()> {
         let &[first, second, ..] = stage.port_indices() else {
             return Err(io::Error::other("a relay has two ports"));
         };
@@ -291,7 +291,7 @@ impl Running {
         Ok(())
     }
 
-    fn taktos(&mut self, stage: &Stage, program: &Path, engine: TaktosEngine) -> io::Result<()> {
+    fn taktos(&mut self, stage: &Testbed, program: &Path, engine: TaktosEngine) -> io::Result<()> {
         let control = self.folder.path.join("taktos.sock");
         let processor = own_processor();
         let mut words = vec![
@@ -328,11 +328,11 @@ impl Running {
     /// # Errors
     ///
     /// If it does not answer.
-    pub fn agent(&mut self) -> Result<Option<Agent>, DeviceError> {
+    pub fn agent(&mut self) -> Result<Option<AgentConnection>, DeviceError> {
         let Some(socket) = self.control.clone() else {
             return Ok(None);
         };
-        let connected = Agent::connect(&socket, || self.has_ended());
+        let connected = AgentConnection::connect(&socket, || self.has_ended());
         connected.map(Some).map_err(|reason| DeviceError::Start {
             subject: self.subject.to_string(),
             reason,
@@ -381,7 +381,7 @@ pub fn own_processor() -> Option<usize> {
     scheduling::dedicated_processor()
 }
 
-fn bridge(stage: &Stage) -> io::Result<()> {
+fn bridge(stage: &Testbed) -> io::Result<()> {
     let run = |words: &str| {
         let words: Vec<&str> = words.split_whitespace().collect();
         process::run(&stage.room, &words)
@@ -395,7 +395,7 @@ fn bridge(stage: &Stage) -> io::Result<()> {
 }
 
 /// Gives the second port a token bucket.
-fn shape(stage: &Stage, shaper: Shaper) -> io::Result<()> {
+fn shape(stage: &Testbed, shaper: Shaper) -> io::Result<()> {
     let port = stage.ports()[1];
     let Shaper {
         rate,

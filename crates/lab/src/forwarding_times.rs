@@ -115,7 +115,7 @@ pub struct Latency {
 }
 
 /// What is measured, step by step.
-struct Course<'a> {
+struct ForwardingBenchmark<'a> {
     bench: BenchSwitch,
     amount: Amount,
     until: Instant,
@@ -126,14 +126,14 @@ struct Course<'a> {
 
 /// What frames meet before they are sent on.
 #[derive(Clone, Copy, Debug)]
-struct Table {
+struct LookupTables {
     /// Entries that do not match, each with a mask of its own.
     masks: usize,
     /// Further actions of the entry that does.
     actions: usize,
 }
 
-impl Table {
+impl LookupTables {
     const fn with_masks(masks: usize) -> Self {
         Self { masks, actions: 0 }
     }
@@ -160,7 +160,7 @@ pub fn measure(
     step: &mut dyn FnMut(u64, u64),
 ) -> Result<ForwardingTimes, TimesError> {
     let until = clock::now() + amount.longest;
-    let mut course = Course {
+    let mut course = ForwardingBenchmark {
         bench: BenchSwitch::start()?,
         amount,
         until,
@@ -169,8 +169,8 @@ pub fn measure(
         step,
     };
     let per_frame = course.per_frame()?;
-    let per_mask = course.slope(&[0, MOST_MASKS / 2, MOST_MASKS].map(Table::with_masks))?;
-    let per_action = course.slope(&[0, 4, 8].map(Table::with_actions))?;
+    let per_mask = course.slope(&[0, MOST_MASKS / 2, MOST_MASKS].map(LookupTables::with_masks))?;
+    let per_action = course.slope(&[0, 4, 8].map(LookupTables::with_actions))?;
     let mut stalls = Stalls::new(STALL);
     let latency = course.latency(&mut stalls)?;
     Ok(ForwardingTimes {
@@ -182,7 +182,7 @@ pub fn measure(
     })
 }
 
-impl Course<'_> {
+impl ForwardingBenchmark<'_> {
     /// Returns what the switch takes for a frame, by the length.
     fn per_frame(&mut self) -> Result<Vec<(usize, Spent)>, TimesError> {
         self.bench.join(&[], 0)?;
@@ -204,7 +204,7 @@ impl Course<'_> {
 
     /// Returns what one more of something adds to the time of a frame: entries before
     /// the one that matches, or actions of that.
-    fn slope(&mut self, tables: &[Table]) -> Result<Delay, TimesError> {
+    fn slope(&mut self, tables: &[LookupTables]) -> Result<Delay, TimesError> {
         let frame = bench_switch::frame(LENGTHS[0]);
         let mut points = Vec::new();
         for table in tables {

@@ -11,7 +11,7 @@ use linux::tap::{RING_BYTES, Tap};
 use measure::unseen::{Gap, Unseen};
 use units::{BitRate, Instant};
 
-use crate::network::{Network, Place};
+use crate::network::{LabNetwork, Place};
 use crate::veth::Power;
 use linux::qdisc::{self, Length, Shape};
 
@@ -33,7 +33,7 @@ pub(crate) fn shape(rate: BitRate, frames: u32) -> Shape {
 }
 
 #[derive(Debug)]
-pub struct Host {
+pub struct LabHost {
     pub(crate) sockets: Vec<HostSocket>,
     /// The place of the socket in use.
     active: usize,
@@ -53,13 +53,13 @@ pub(crate) struct HostSocket {
     unseen: Unseen,
 }
 
-impl Host {
+impl LabHost {
     /// Opens the interfaces of every host of the network.
     ///
     /// # Errors
     ///
     /// Without the privilege or the memory.
-    pub(crate) fn open_all(network: &Network) -> io::Result<Vec<Self>> {
+    pub(crate) fn open_all(network: &LabNetwork) -> io::Result<Vec<Self>> {
         let places = network.cables.iter().flat_map(|cable| &cable.sockets);
         let interfaces = places
             .filter(|socket| matches!(socket.place, Place::Host(_)))
@@ -71,7 +71,7 @@ impl Host {
     }
 
     fn open(
-        network: &Network,
+        network: &LabNetwork,
         (host, room): (usize, &Namespace),
         ring_bytes: usize,
     ) -> io::Result<Self> {

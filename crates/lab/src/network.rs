@@ -21,7 +21,7 @@ use wire::openflow::PortNumber;
 
 use crate::cable::{Cable, Socket};
 use crate::host;
-use crate::veth::{self, End, Power};
+use crate::veth::{self, Power, VethEnd};
 use linux::netlink::Netlink;
 use linux::qdisc;
 
@@ -87,7 +87,7 @@ pub struct BuildError {
 
 /// A network that stands. It is gone when this value is.
 #[derive(Debug)]
-pub struct Network {
+pub struct LabNetwork {
     /// The rooms of the switches, in the order of the plan.
     pub switches: Vec<Namespace>,
     /// The rooms of the hosts, in the order of the plan.
@@ -98,7 +98,7 @@ pub struct Network {
     pub control: Namespace,
 }
 
-impl Network {
+impl LabNetwork {
     /// Builds the network, paces the hosts' interfaces and switches on what is to
     /// be plugged in.
     ///
@@ -147,7 +147,7 @@ impl Network {
         (names, indices): (&[String; 2], [u32; 2]),
     ) -> io::Result<Cable> {
         let mut sockets = Vec::with_capacity(2);
-        let ends: [End<'_>; 2] = std::array::from_fn(|n| End {
+        let ends: [VethEnd<'_>; 2] = std::array::from_fn(|n| VethEnd {
             namespace: self.room_of(cable.ends[n]),
             name: &names[n],
             index: indices[n],
@@ -176,7 +176,7 @@ impl Network {
     fn lay_control(&self, switch: usize) -> io::Result<()> {
         let far_name = format!("s{switch}");
         let [near, far] = index_pair(switch);
-        let end = |namespace, name, index, last| End {
+        let end = |namespace, name, index, last| VethEnd {
             namespace,
             name,
             index,

@@ -46,7 +46,7 @@ pub struct Post<'a> {
 /// If a program of it is not installed, or it does not come up.
 pub fn start(post: &Post<'_>) -> io::Result<(Vec<Process>, PathBuf)> {
     let (room, processor, carried) = (post.room, post.processor, post.carried);
-    let place = Place::new(post.folder)?;
+    let place = DaemonFolder::new(post.folder)?;
     let database = place.file("conf.db");
     tool("ovsdb-tool", &["create", &database, SCHEMA])?;
     let remote = format!("--remote=punix:{}", place.file("db.sock"));
@@ -112,12 +112,12 @@ fn pacing(port: &str, rate: BitRate) -> String {
     text
 }
 
-struct Place<'a> {
+struct DaemonFolder<'a> {
     folder: &'a Path,
     folder_name: String,
 }
 
-impl<'a> Place<'a> {
+impl<'a> DaemonFolder<'a> {
     fn new(folder: &'a Path) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         let folder_name = folder.display().to_string();

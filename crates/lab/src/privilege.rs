@@ -10,7 +10,7 @@ use units::BitRate;
 use wire::ethernet::MacAddress;
 
 use crate::host;
-use crate::veth::{self, End};
+use crate::veth::{self, VethEnd};
 use linux::netlink::Netlink;
 use linux::qdisc;
 
@@ -79,7 +79,7 @@ fn attempt() -> Result<(), Lacking> {
     let room = Namespace::new().map_err(what("make a network namespace"))?;
     veth::forbid_ipv6(&room).map_err(what("switch IPv6 off in a namespace"))?;
     let mut netlink = room.run(Netlink::open).map_err(what("talk rtnetlink"))?;
-    let end = |name, index| End {
+    let end = |name, index| VethEnd {
         namespace: &room,
         name,
         index,

@@ -16,7 +16,7 @@ use units::Duration;
 use wire::ethernet::MacAddress;
 
 use crate::process;
-use crate::veth::{self, End, Power};
+use crate::veth::{self, Power, VethEnd};
 
 /// The most hosts of a stage.
 pub const MOST_HOSTS: usize = 4;
@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Hosts and a room between.
 #[derive(Debug)]
-pub struct Stage {
+pub struct Testbed {
     /// The hosts that send and receive.
     pub hosts: Vec<Namespace>,
     pub room: Namespace,
@@ -41,7 +41,7 @@ pub struct Stage {
 pub const LEFT: usize = 0;
 pub const RIGHT: usize = 1;
 
-impl Stage {
+impl Testbed {
     /// Builds it with so many hosts, all cables plugged in.
     ///
     /// # Errors
@@ -138,13 +138,13 @@ impl Stage {
     fn lay(&self, side: usize) -> io::Result<()> {
         let mac = |last| MacAddress([2, 0, 0, 0, 0, last]);
         let last = u8::try_from(side).expect("one of two");
-        let host = End {
+        let host = VethEnd {
             namespace: &self.hosts[side],
             name: HOST_NAMES[side],
             index: HOST_INDICES[side],
             mac: mac(0xf0 + last),
         };
-        let port = End {
+        let port = VethEnd {
             namespace: &self.room,
             name: PORT_NAMES[side],
             index: PORT_INDICES[side],

@@ -24,7 +24,7 @@ use switch::Config;
 use units::Duration;
 use wire::openflow::PortNumber;
 
-use crate::network::{Network, Place};
+use crate::network::{LabNetwork, Place};
 
 /// The most memory that the rings of all ports take together.
 const ALL_RINGS_BYTES: usize = 1 << 30;
@@ -55,7 +55,7 @@ pub enum Carried {
 
 /// How the switches are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct SwitchSettings {
     /// How the loop waits for frames.
     pub waiting: Waiting,
     /// The processor that the loop has for itself, if it has one.
@@ -73,7 +73,7 @@ pub struct Settings {
     pub entries: usize,
 }
 
-impl Settings {
+impl SwitchSettings {
     /// Sleeps where the kernel forwards. Elsewhere spins on a processor of its own
     /// where there are two or more, and sleeps where there is one.
     #[must_use]
@@ -193,7 +193,11 @@ impl Switches {
     /// # Panics
     ///
     /// If there are not as many configurations as switches.
-    pub fn start(network: &Network, configs: &[Config], settings: Settings) -> io::Result<Self> {
+    pub fn start(
+        network: &LabNetwork,
+        configs: &[Config],
+        settings: SwitchSettings,
+    ) -> io::Result<Self> {
         assert_eq!(
             configs.len(),
             network.switches.len(),
@@ -329,7 +333,7 @@ fn effort(forwarding: Forwarding) -> Effort {
 }
 
 /// Returns the ends of cables that are ports of switches.
-fn ends(network: &Network) -> impl Iterator<Item = PortEnd<'_>> {
+fn ends(network: &LabNetwork) -> impl Iterator<Item = PortEnd<'_>> {
     let sockets = network.cables.iter().flat_map(|cable| &cable.sockets);
     sockets.filter_map(|socket| match socket.place {
         Place::Switch { switch, port, .. } => Some(PortEnd {
@@ -349,7 +353,7 @@ struct PortEnd<'a> {
     interface: &'a Interface,
 }
 
-fn by_packet(network: &Network) -> Engine {
+fn by_packet(network: &LabNetwork) -> Engine {
     Engine::Packet {
         ring_bytes: RING_BYTES.min(ALL_RINGS_BYTES / ends(network).count().max(1)),
     }
@@ -366,7 +370,7 @@ struct Stations {
 }
 
 /// Opens the ports of every switch.
-fn plug_in(network: &Network, configs: &[Config], engine: Engine) -> io::Result<Stations> {
+fn plug_in(network: &LabNetwork, configs: &[Config], engine: Engine) -> io::Result<Stations> {
     let ends: Vec<_> = ends(network).collect();
     let opened = parallel::each(&ends, |_, end| {
         network.switches[end.switch].run(|| Port::open(engine, end.interface.index()))
@@ -388,7 +392,7 @@ fn interfaces(ends: &[PortEnd<'_>]) -> io::Result<Vec<Interface>> {
     ends.iter().map(|end| end.interface.try_clone()).collect()
 }
 
-fn dial(network: &Network, number: usize, port: u16, commands: &Sender<Command>) -> Dialer {
+fn dial(network: &LabNetwork, number: usize, port: u16, commands: &Sender<Command>) -> Dialer {
     let commands = commands.clone();
     let address = network.controller_address(number, port);
     network.switches[number].run(|| {

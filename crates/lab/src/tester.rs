@@ -57,12 +57,12 @@ use measure::trial::{
 use thiserror::Error;
 use units::Duration;
 
-use crate::agent::Agent;
+use crate::agent::AgentConnection;
 use crate::device_under_test::{self, DeviceError, DeviceUnderTest, Running};
-use crate::stage::{MOST_HOSTS, Stage};
+use crate::stage::{MOST_HOSTS, Testbed};
 use calibration::Added;
 use card_clocks::CardClocks;
-use port::{Kind, TesterPort};
+use port::{InterfaceKind, TesterPort};
 use round::Round;
 
 pub use stamping::StampsWanted;
@@ -123,7 +123,7 @@ fn privilege_hint(reason: &io::Error) -> &'static str {
 
 /// How a tester comes to the agent of a device that it did not start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum AgentAccess {
     Dial(SocketAddr),
     /// The agent connects to us there.
     Await(SocketAddr),
@@ -147,7 +147,7 @@ pub struct LinkTester {
     cards: CardClocks,
     /// What is to be known of the stamps.
     remarks: Vec<String>,
-    agent: Option<Agent>,
+    agent: Option<AgentConnection>,
     stand: Option<Stand>,
     arrangement: Arrangement,
     stop: Arc<AtomicBool>,
@@ -160,7 +160,7 @@ pub struct LinkTester {
 struct Stand {
     subject: DeviceUnderTest,
     running: Running,
-    stage: Stage,
+    stage: Testbed,
     added: Added,
 }
 
@@ -180,13 +180,13 @@ impl LinkTester {
         if !(2..=MOST_HOSTS).contains(&ports) {
             return Err(TesterError::Number(ports));
         }
-        let stage = Stage::build(ports)?;
+        let stage = Testbed::build(ports)?;
         let added = calibration::of_cables(&stage)?;
         let mut running = Running::start(subject, &stage)?;
         let mut opened = Vec::new();
         for (side, room) in stage.hosts.iter().enumerate() {
             let name = stage.interface_name(side);
-            opened.push(TesterPort::open(room, name, Kind::Cable)?);
+            opened.push(TesterPort::open(room, name, InterfaceKind::Cable)?);
         }
         let agent = running.agent()?;
         let mut tester = Self {
@@ -232,7 +232,7 @@ impl LinkTester {
     /// reached, or if the cards are to stamp and cannot.
     pub fn on(
         interfaces: &[String],
-        agent: Option<Way>,
+        agent: Option<AgentAccess>,
         arrangement: Arrangement,
         stamps: StampsWanted,
         stop: Arc<AtomicBool>,
@@ -261,7 +261,11 @@ impl LinkTester {
         let mut ports = Vec::new();
         for (place, (name, guard)) in interfaces.iter().zip(guards).enumerate() {
             let clock = chosen.places.as_ref().map(|clocks| clocks[place]);
-            ports.push(TesterPort::open(&room, name, Kind::Borrowed(guard, clock))?);
+            ports.push(TesterPort::open(
+                &room,
+                name,
+                InterfaceKind::Borrowed(guard, clock),
+            )?);
         }
         let agent = agent.map(reach).transpose()?;
         let mut tester = Self {
@@ -305,7 +309,7 @@ impl LinkTester {
 
     /// Returns the stage of a device that was started for the tester.
     #[must_use]
-    pub fn stage(&self) -> Option<&Stage> {
+    pub fn stage(&self) -> Option<&Testbed> {
         self.stand.as_ref().map(|stand| &stand.stage)
     }
 
@@ -402,7 +406,7 @@ impl Tester for LinkTester {
         let acts = fault::prepare(&trial.faults, &self.ports, self.stand.as_ref())?;
         let running = self.stand.as_mut().map(|stand| &mut stand.running);
         let round = Round::new(
-            round::Parts {
+            round::TrialParts {
                 ports: &mut self.ports,
                 cards: &mut self.cards,
                 running,
@@ -456,10 +460,10 @@ fn borrow(name: &str) -> Result<InterfaceGuard, TesterError> {
     }
 }
 
-fn reach(way: Way) -> Result<Agent, TesterError> {
+fn reach(way: AgentAccess) -> Result<AgentConnection, TesterError> {
     let (address, reached) = match way {
-        Way::Dial(address) => (address, Agent::dial(address)),
-        Way::Await(address) => (address, Agent::await_at(address)),
+        AgentAccess::Dial(address) => (address, AgentConnection::dial(address)),
+        AgentAccess::Await(address) => (address, AgentConnection::await_at(address)),
     };
     reached.map_err(|reason| TesterError::Agent { address, reason })
 }

@@ -12,7 +12,7 @@ use units::{Duration, Instant};
 
 use crate::cable::{Cable, Changed};
 use crate::network::Place;
-use crate::traffic_loop::Order;
+use crate::traffic_loop::LoopOrder;
 use crate::veth::Power;
 
 /// How long the thread sleeps at most, so that it can be stopped.
@@ -57,14 +57,18 @@ pub enum Change {
 pub(crate) struct Timeline {
     pub(crate) cables: Vec<Cable>,
     pub(crate) switches: Sender<Command>,
-    pub(crate) hosts: Sender<Order>,
+    pub(crate) hosts: Sender<LoopOrder>,
     /// The cables that are unplugged, whatever their switches do.
     unplugged: BTreeSet<usize>,
     crashed: BTreeSet<usize>,
 }
 
 impl Timeline {
-    pub(crate) fn new(cables: Vec<Cable>, switches: Sender<Command>, hosts: Sender<Order>) -> Self {
+    pub(crate) fn new(
+        cables: Vec<Cable>,
+        switches: Sender<Command>,
+        hosts: Sender<LoopOrder>,
+    ) -> Self {
         let off = cables
             .iter()
             .enumerate()
@@ -128,7 +132,7 @@ impl Timeline {
                     .extend(all.filter(|(_, cable)| ends_there(cable)).map(|(n, _)| n));
                 self.unplugged.remove(&to);
                 // A host that is not there any more is past moving.
-                let _ = self.hosts.send(Order::PlugInto { host, cable: to });
+                let _ = self.hosts.send(LoopOrder::PlugInto { host, cable: to });
             }
         }
         self.set_cables()

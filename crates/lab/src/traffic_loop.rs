@@ -26,7 +26,7 @@ use measure::recorder::FlowRecord;
 use measure::unseen::Unseen;
 use units::{Duration, Instant};
 
-use crate::host::Host;
+use crate::host::LabHost;
 use crate::trunk::Trunk;
 use book::Book;
 pub(crate) use book::as_seen;
@@ -50,12 +50,12 @@ const BEST_EFFORT: u8 = 0;
 
 /// How traffic is going, to be read by anybody at any time.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub struct TrafficTally {
     sent: AtomicU64,
     arrived: AtomicU64,
 }
 
-impl Tally {
+impl TrafficTally {
     /// Returns how many frames of flows have left their hosts.
     #[must_use]
     pub fn sent(&self) -> u64 {
@@ -94,7 +94,7 @@ pub struct TrafficRecord {
 
 /// What the loop is told while it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum LoopOrder {
     /// A host is plugged in elsewhere.
     PlugInto {
         host: usize,
@@ -108,14 +108,14 @@ pub(crate) enum Order {
 /// The loop, ready to run.
 #[derive(Debug)]
 pub(crate) struct TrafficLoop {
-    hosts: Vec<Host>,
+    hosts: Vec<LabHost>,
     /// The links between switches that are captured.
     trunks: Vec<Trunk>,
     book: Book,
-    orders: Receiver<Order>,
+    orders: Receiver<LoopOrder>,
     overflowed: u64,
     latest: Duration,
-    watch: Watch,
+    watch: StallWatch,
     steps: Vec<Step>,
     clock_due: Instant,
     frame: Vec<u8>,
@@ -124,11 +124,11 @@ pub(crate) struct TrafficLoop {
 /// What the loop is made of.
 #[derive(Debug)]
 pub(crate) struct TrafficParts {
-    pub(crate) hosts: Vec<Host>,
+    pub(crate) hosts: Vec<LabHost>,
     pub(crate) trunks: Vec<Trunk>,
     pub(crate) load: Load,
-    pub(crate) tally: Arc<Tally>,
-    pub(crate) orders: Receiver<Order>,
+    pub(crate) tally: Arc<TrafficTally>,
+    pub(crate) orders: Receiver<LoopOrder>,
     /// To be held up for so long or longer is a stall.
     pub(crate) stall_threshold: Duration,
 }
@@ -150,7 +150,7 @@ impl TrafficLoop {
             orders,
             overflowed: 0,
             latest: Duration::ZERO,
-            watch: Watch {
+            watch: StallWatch {
                 stalls: StallMonitor::new(clock::now(), stall_threshold),
                 own: OwnTime::begin(),
             },
@@ -262,8 +262,8 @@ impl TrafficLoop {
     fn obey(&mut self) {
         while let Ok(order) = self.orders.try_recv() {
             match order {
-                Order::PlugInto { host, cable } => self.hosts[host].plug_into(cable),
-                Order::Announce { host, frame } => {
+                LoopOrder::PlugInto { host, cable } => self.hosts[host].plug_into(cable),
+                LoopOrder::Announce { host, frame } => {
                     // A host that is unplugged is not heard.
                     let _ = self.hosts[host].send(BEST_EFFORT, &frame);
                 }
@@ -303,7 +303,7 @@ impl TrafficLoop {
 
 /// Takes down one frame of a host's interface, and sends the answer to it. Returns
 /// whether there was one.
-fn read_one(book: &mut Book, number: usize, host: &mut Host, socket: usize) -> bool {
+fn read_one(book: &mut Book, number: usize, host: &mut LabHost, socket: usize) -> bool {
     let place = socket;
     let socket = &mut host.sockets[place];
     let (cable, wall) = (socket.cable, book.wall);
@@ -324,12 +324,12 @@ fn read_one(book: &mut Book, number: usize, host: &mut Host, socket: usize) -> b
 
 /// Notices when the thread does not get on.
 #[derive(Debug)]
-struct Watch {
+struct StallWatch {
     stalls: StallMonitor,
     own: OwnTime,
 }
 
-impl Watch {
+impl StallWatch {
     /// Takes down that the thread slept to a moment and is awake.
     fn slept(&mut self, due: Instant) {
         self.stalls.waited(due);

@@ -8,7 +8,7 @@ use std::io;
 use linux::tap::{Direction, RING_BYTES, Tap};
 use measure::capture::Captures;
 
-use crate::network::{Network, Place};
+use crate::network::{LabNetwork, Place};
 use crate::traffic_loop::as_seen;
 
 /// The most memory that the taps of all trunks take together.
@@ -27,7 +27,7 @@ impl Trunk {
     /// # Errors
     ///
     /// Without the privilege or the memory.
-    pub(crate) fn open_all(network: &Network, captures: &Captures) -> io::Result<Vec<Self>> {
+    pub(crate) fn open_all(network: &LabNetwork, captures: &Captures) -> io::Result<Vec<Self>> {
         let wanted: Vec<_> = (0..network.cables.len())
             .filter(|cable| captures.has(*cable))
             .filter_map(|cable| Some((cable, switches_at(network, cable)?)))
@@ -38,7 +38,7 @@ impl Trunk {
     }
 
     fn open(
-        network: &Network,
+        network: &LabNetwork,
         cable: usize,
         switches: [usize; 2],
         ring_bytes: usize,
@@ -87,7 +87,7 @@ impl Trunk {
 }
 
 /// Returns the switches at the ends of a cable, if there are two.
-fn switches_at(network: &Network, cable: usize) -> Option<[usize; 2]> {
+fn switches_at(network: &LabNetwork, cable: usize) -> Option<[usize; 2]> {
     match network.cables[cable].sockets.each_ref().map(|s| s.place) {
         [
             Place::Switch { switch: first, .. },

@@ -49,7 +49,7 @@ pub enum Power {
 
 /// One end of a cable to be made.
 #[derive(Clone, Copy, Debug)]
-pub struct End<'a> {
+pub struct VethEnd<'a> {
     /// Where the interface is to be.
     pub namespace: &'a Namespace,
     /// Its name, of at most 15 bytes.
@@ -65,7 +65,7 @@ pub struct End<'a> {
 /// # Errors
 ///
 /// If a name or number is taken, or without the privilege.
-pub fn lay(netlink: &mut Netlink, ends: [End<'_>; 2]) -> io::Result<()> {
+pub fn lay(netlink: &mut Netlink, ends: [VethEnd<'_>; 2]) -> io::Result<()> {
     lay_ordinary(netlink, ends)?;
     for end in ends {
         end.namespace
@@ -80,7 +80,7 @@ pub fn lay(netlink: &mut Netlink, ends: [End<'_>; 2]) -> io::Result<()> {
 /// # Errors
 ///
 /// As [`lay`].
-pub fn lay_ordinary(netlink: &mut Netlink, ends: [End<'_>; 2]) -> io::Result<()> {
+pub fn lay_ordinary(netlink: &mut Netlink, ends: [VethEnd<'_>; 2]) -> io::Result<()> {
     let [here, there] = ends;
     let mut request = Request::new(NEW_LINK, Purpose::Create, &link_header(here.index, 0, 0));
     describe(&mut request, here);
@@ -152,7 +152,7 @@ pub fn forbid_ipv6(namespace: &Namespace) -> io::Result<()> {
     })
 }
 
-fn describe(request: &mut Request, end: End<'_>) {
+fn describe(request: &mut Request, end: VethEnd<'_>) {
     request.append(link::NAME, end.name.as_bytes());
     request.append(link::ADDRESS, &end.mac.0);
     request.append(link::MTU, &MTU.to_ne_bytes());

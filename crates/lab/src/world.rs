@@ -39,11 +39,11 @@ use thiserror::Error;
 use units::{Duration, Instant};
 
 use crate::cable::Changed;
-use crate::host::Host;
-use crate::network::{BuildError, Network, Plan};
-use crate::switches::{Forwarding, Settings, Switches, SwitchesRecord};
+use crate::host::LabHost;
+use crate::network::{BuildError, LabNetwork, Plan};
+use crate::switches::{Forwarding, SwitchSettings, Switches, SwitchesRecord};
 use crate::timeline::{Change, Timeline};
-use crate::traffic_loop::{Order, Tally, TrafficLoop, TrafficParts, TrafficRecord};
+use crate::traffic_loop::{LoopOrder, TrafficLoop, TrafficParts, TrafficRecord, TrafficTally};
 use crate::trunk::Trunk;
 
 /// Where the controller listens (OF13 clause 6.3.3).
@@ -149,20 +149,20 @@ pub enum Watcher {
 #[derive(Debug)]
 pub struct Lab {
     controller: ControllerHandle,
-    run: Option<Run>,
+    run: Option<RunningThreads>,
     switches: Switches,
-    hosts: Vec<Host>,
-    network: Network,
-    settings: Settings,
+    hosts: Vec<LabHost>,
+    network: LabNetwork,
+    settings: SwitchSettings,
     wall: WallClock,
     _session: Option<Session>,
 }
 
 /// The threads of a run.
 #[derive(Debug)]
-struct Run {
-    orders: Sender<Order>,
-    tally: Arc<Tally>,
+struct RunningThreads {
+    orders: Sender<LoopOrder>,
+    tally: Arc<TrafficTally>,
     stop: Arc<AtomicBool>,
     sentries: Option<JitterMonitors>,
     /// On the processors that forward, or why there is none.
@@ -186,14 +186,21 @@ impl Lab {
         S: Store + Send + 'static,
         S::Error: Display,
     {
-        let settings = Settings {
+        let settings = SwitchSettings {
             entries: parts.entries,
-            ..Settings::for_this_machine(parts.forwarding, parts.stall_threshold, OPENFLOW_PORT)
+            ..SwitchSettings::for_this_machine(
+                parts.forwarding,
+                parts.stall_threshold,
+                OPENFLOW_PORT,
+            )
         };
         make_room(&parts.network)?;
         let session = Session::raise(HIGHEST_NICE);
-        let network = Network::build(&parts.network)?;
-        let hosts = machine("open the interfaces of the hosts", Host::open_all(&network))?;
+        let network = LabNetwork::build(&parts.network)?;
+        let hosts = machine(
+            "open the interfaces of the hosts",
+            LabHost::open_all(&network),
+        )?;
         let anywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, OPENFLOW_PORT));
         let listener = network.control.run(|| listen(anywhere))?;
         let wish = settings.wish_beside(HIGHEST_NICE);
@@ -268,7 +275,7 @@ impl Lab {
             (Some(run), _) => {
                 let frame = frame.to_vec();
                 // Hosts that have ended say nothing more.
-                let _ = run.orders.send(Order::Announce { host, frame });
+                let _ = run.orders.send(LoopOrder::Announce { host, frame });
             }
             (None, Some(host)) => {
                 // What finds no room is lost, as on any other network.
@@ -291,7 +298,7 @@ impl Lab {
     pub fn begin(&mut self, load: Load, changes: Vec<(Instant, Change)>) -> Result<(), LabError> {
         assert!(self.run.is_none(), "a lab runs once");
         let (orders, obeyed) = mpsc::channel();
-        let tally = Arc::new(Tally::default());
+        let tally = Arc::new(TrafficTally::default());
         let sentries = match self.settings.waiting {
             Waiting::Spinning => None,
             Waiting::Sleeping => {
@@ -336,7 +343,7 @@ impl Lab {
             timeline.run(&changes, &should_stop)
         })?;
         let (traffic, timeline) = (Some(traffic), Some(timeline));
-        self.run = Some(Run {
+        self.run = Some(RunningThreads {
             orders,
             tally,
             stop,
@@ -352,7 +359,7 @@ impl Lab {
 
     /// Returns how traffic is going, once it has begun.
     #[must_use]
-    pub fn tally(&self) -> Option<&Tally> {
+    pub fn tally(&self) -> Option<&TrafficTally> {
         self.run.as_ref().map(|run| &*run.tally)
     }
 
@@ -407,7 +414,7 @@ impl Lab {
 }
 
 /// Watches the processors on which the kernel forwards, if it does.
-fn watch_frames(settings: Settings) -> Result<FrameWatch, String> {
+fn watch_frames(settings: SwitchSettings) -> Result<FrameWatch, String> {
     let processors = match settings.forwarding {
         Forwarding::Loop(_) => Vec::new(),
         Forwarding::Kernel => match settings.hosts {
@@ -421,7 +428,7 @@ fn watch_frames(settings: Settings) -> Result<FrameWatch, String> {
 /// Returns when processors were taken away that the ways of frames use: that of the hosts
 /// and, where a loop forwards, that of the loop.
 fn of_ways(
-    settings: Settings,
+    settings: SwitchSettings,
     begun: Instant,
     traffic: Option<&TrafficRecord>,
     (watchers, halts): (&[(Watcher, Stalls)], &Halts),
@@ -449,7 +456,7 @@ fn watched(watched: Watched) -> (Watcher, Stalls) {
 }
 
 /// A run that is dropped before its end is ended.
-impl Drop for Run {
+impl Drop for RunningThreads {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         let _ = self.traffic.take().map(JoinHandle::join);

@@ -6,7 +6,7 @@
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
-use lab::network::{Network, Plan};
+use lab::network::{LabNetwork, Plan};
 use lab::privilege::{self, Lacking, Privilege};
 
 /// The user that owns nothing.
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
                 hosts: vec![],
                 cables: vec![],
             };
-            Network::build(&empty).expect("who has the privilege can build");
+            LabNetwork::build(&empty).expect("who has the privilege can build");
             println!("test what_is_acquired_suffices_to_build_a_network ({privilege:?}) ... ok");
             assert!(!as_nobody || privilege == Privilege::OwnUserNamespace);
         }

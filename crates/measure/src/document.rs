@@ -42,7 +42,7 @@ pub struct Document {
 /// What matters first, above all else of a page.
 #[derive(Clone, Debug, Default)]
 pub struct Head {
-    pub state: State,
+    pub state: Rating,
     /// Whether that is a verdict, which has a sign.
     pub is_verdict: bool,
     /// What it is, above the headline.
@@ -56,7 +56,7 @@ pub struct Head {
 
 /// How good it is, as a colour and a sign.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum State {
+pub enum Rating {
     Good,
     Narrow,
     Bad,
@@ -156,7 +156,7 @@ impl Document {
     }
 }
 
-impl State {
+impl Rating {
     /// Returns its name in the style sheet.
     pub(crate) fn class(self) -> &'static str {
         match self {

@@ -29,12 +29,12 @@ pub struct Interruption {
 /// The interruptions of a run, in order of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interruptions {
-    groups: Vec<Group>,
+    groups: Vec<InterruptionGroup>,
 }
 
 /// Interruptions that overlap, one with the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Group {
+struct InterruptionGroup {
     /// From the first to the last, with the longest time that was taken.
     whole: Interruption,
     /// Those of which it is known when they were, in order, none of which overlap.
@@ -52,11 +52,11 @@ impl Interruptions {
             .filter(|it| it.taken > Duration::ZERO && it.from <= it.to)
             .collect();
         all.sort_unstable_by_key(|it| (it.from, it.to));
-        let mut groups: Vec<Group> = Vec::with_capacity(all.len());
+        let mut groups: Vec<InterruptionGroup> = Vec::with_capacity(all.len());
         for next in all {
             match groups.last_mut() {
                 Some(last) if next.from < last.whole.to => last.add(next),
-                Some(_) | None => groups.push(Group::of(next)),
+                Some(_) | None => groups.push(InterruptionGroup::of(next)),
             }
         }
         Self { groups }
@@ -110,7 +110,7 @@ impl Interruption {
     }
 }
 
-impl Group {
+impl InterruptionGroup {
     fn of(first: Interruption) -> Self {
         let mut group = Self {
             whole: first,

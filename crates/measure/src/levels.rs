@@ -10,7 +10,7 @@
 use units::{Duration, Instant};
 
 use crate::interruptions::Interruptions;
-use crate::recorder::{FlowRecord, Passage};
+use crate::recorder::{FlowRecord, FramePassage};
 use crate::statistics::Distribution;
 
 /// A time in which a network served a level; it lasts until the next one begins.
@@ -133,7 +133,7 @@ pub fn at_levels(
 impl AtLevel {
     fn deliver(
         &mut self,
-        passage: &Passage,
+        passage: &FramePassage,
         latency: Duration,
         treatment: Treatment,
         interruptions: &Interruptions,

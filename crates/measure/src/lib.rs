@@ -25,7 +25,6 @@ pub mod plan;
 pub mod recorder;
 pub mod report;
 pub mod reproduction;
-pub mod sequence;
 pub mod stalls;
 pub mod statistics;
 pub mod time_series;

@@ -60,8 +60,11 @@ pub mod throughput;
 pub mod trial_log;
 mod windowed;
 
+/// What the tests of methods share.
 #[cfg(test)]
-pub(crate) mod tests;
+pub(crate) mod tests {
+    pub(crate) mod known_device;
+}
 
 use std::collections::BTreeMap;
 use std::ops::RangeBounds;
@@ -76,13 +79,13 @@ use crate::traffic::Addresses;
 use crate::trial::{PortIndex, Setup, Stamps, Station, Stream, Tester, Trial, TrialError};
 
 pub use background_traffic::{BackgroundSource, BackgroundTraffic};
-pub use cadence::{Cadence, Pace};
+pub use cadence::{Cadence, SendingPace};
 pub use exchanges::{Backwards, Exchange, Exchanges, Span, Technique};
 pub use frame_summary::{Content, FrameSummary};
-pub use load::{Background, Load};
+pub use load::{Background, LoadLevel};
 pub use passage::{Awaited, Keep, MOST_STAMPED, Passage, Passing};
 pub use recording::Recording;
-pub use requests::{Kind, LARGEST_PAYLOAD, MOST_ROUNDS, Requests, Responder};
+pub use requests::{LARGEST_PAYLOAD, MOST_ROUNDS, RequestKind, Requests, Responder};
 pub use trial_log::{Log, TrialLogger};
 pub use windowed::{Acknowledging, Windowed};
 

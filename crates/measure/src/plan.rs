@@ -89,7 +89,7 @@ pub enum JournalError {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Line<'a> {
+struct PointLine<'a> {
     point: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     conditions: Option<Cow<'a, Conditions>>,
@@ -99,14 +99,14 @@ struct Line<'a> {
 
 /// A point as an earlier run left it.
 #[derive(Debug)]
-struct Kept {
+struct KeptPoint {
     found: Findings,
     conditions: Option<Conditions>,
 }
 
 /// Keeps what was found at each point, and gives back what was found before.
 pub struct Journal<'a> {
-    before: BTreeMap<String, Kept>,
+    before: BTreeMap<String, KeptPoint>,
     recalled: usize,
     /// Returns the conditions since the point before.
     observe: Option<Box<dyn FnMut() -> Conditions + 'a>>,
@@ -192,7 +192,7 @@ impl<'a> Journal<'a> {
 }
 
 /// Reads the points of a journal.
-fn read(identity: &Identity, text: &str) -> Result<BTreeMap<String, Kept>, JournalError> {
+fn read(identity: &Identity, text: &str) -> Result<BTreeMap<String, KeptPoint>, JournalError> {
     let length = text.len();
     if length > LONGEST_JOURNAL {
         return Err(JournalError::TooLong { length });
@@ -221,9 +221,9 @@ fn read(identity: &Identity, text: &str) -> Result<BTreeMap<String, Kept>, Journ
             identity.compare(&there)?;
             continue;
         }
-        let entry: Line<'_> =
+        let entry: PointLine<'_> =
             serde_json::from_str(line).map_err(|error| damaged(error.to_string()))?;
-        let kept = Kept {
+        let kept = KeptPoint {
             found: Findings {
                 figures: entry.figures.into_owned(),
                 remarks: entry.remarks.into_owned(),
@@ -284,7 +284,7 @@ impl Progress for Journal<'_> {
     }
 
     fn recall(&mut self, point: &str) -> Option<Findings> {
-        let Kept { found, conditions } = self.before.remove(point)?;
+        let KeptPoint { found, conditions } = self.before.remove(point)?;
         self.recalled += 1;
         let Some(conditions) = conditions else {
             return Some(found);
@@ -307,7 +307,7 @@ impl Progress for Journal<'_> {
 
     fn keep(&mut self, point: &str, found: &Findings) -> Result<(), MethodError> {
         let conditions = self.observe.as_mut().map(|observe| observe());
-        let line = Line {
+        let line = PointLine {
             point: point.to_owned(),
             conditions: conditions.as_ref().map(Cow::Borrowed),
             figures: Cow::Borrowed(&found.figures),

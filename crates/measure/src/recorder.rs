@@ -16,13 +16,12 @@
 //! and RFC 5560; interruption as the receiver's longest gap less one period
 //! (S0-3).
 
-mod arrival;
 mod outstanding;
 mod passage;
 mod record;
 mod silence;
 
-pub use passage::{Passage, Passages};
+pub use passage::{FramePassage, Passages};
 pub use record::{
     FlowRecord, LateFrame, LossRun, MOST_LATE_KEPT, MOST_RUNS_KEPT, ReceiverRecord, Silence,
 };
@@ -31,8 +30,7 @@ use units::{DataSize, Duration, Instant};
 
 use crate::token_bucket::{Conformance, TokenBucket};
 use crate::{FlowIndex, FlowPlan, MOST_RECEIVERS, ReceiverIndex};
-use arrival::EarlyArrivals;
-use outstanding::{Delivery, Outstanding, Settled};
+use outstanding::{Delivery, EarlyArrivals, Outstanding, Settled};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -61,11 +59,11 @@ impl Default for Settings {
 pub struct Recorder {
     start: Instant,
     settings: Settings,
-    flows: Vec<Flow>,
+    flows: Vec<RecordedFlow>,
 }
 
 #[derive(Debug)]
-struct Flow {
+struct RecordedFlow {
     plan: FlowPlan,
     bucket: Option<TokenBucket>,
     outstanding: Outstanding,
@@ -75,7 +73,7 @@ struct Flow {
 
 /// What can be said of a flow while it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct FlowProgress {
     pub sent: u64,
     pub delivered: u64,
     /// Frames known to be lost.
@@ -103,7 +101,7 @@ impl Recorder {
     pub fn add(&mut self, plan: FlowPlan) -> FlowIndex {
         assert!(plan.receivers <= MOST_RECEIVERS, "too many receivers");
         let index = u32::try_from(self.flows.len()).expect("fewer than 2^32 flows");
-        self.flows.push(Flow {
+        self.flows.push(RecordedFlow {
             bucket: plan.contract.map(TokenBucket::new),
             outstanding: Outstanding::new(plan.receivers),
             early: EarlyArrivals::default(),
@@ -166,9 +164,9 @@ impl Recorder {
 
     /// Returns what can be said of a flow so far.
     #[must_use]
-    pub fn progress(&self, flow: FlowIndex) -> Progress {
+    pub fn progress(&self, flow: FlowIndex) -> FlowProgress {
         let record = &self.flows[flow.as_usize()].record;
-        Progress {
+        FlowProgress {
             sent: record.sent,
             delivered: record.latency.count(),
             lost: record.lost,
@@ -180,11 +178,11 @@ impl Recorder {
     /// before.
     #[must_use]
     pub fn finish(self) -> Vec<FlowRecord> {
-        self.flows.into_iter().map(Flow::finish).collect()
+        self.flows.into_iter().map(RecordedFlow::finish).collect()
     }
 }
 
-impl Flow {
+impl RecordedFlow {
     /// Takes down what the arrival alone tells: order and silence.
     fn notice(&mut self, receiver: ReceiverIndex, sequence: u64, at: Instant) {
         let record = &mut self.record.receivers[receiver.as_usize()];
@@ -201,7 +199,7 @@ impl Flow {
                 }
                 record.received += 1;
                 self.record.latency.record(latency);
-                self.record.passages.add(Passage {
+                self.record.passages.add(FramePassage {
                     sequence,
                     receiver,
                     sent_at,

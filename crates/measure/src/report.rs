@@ -23,8 +23,8 @@ use serde::Serialize;
 
 use crate::document::json;
 pub use crate::verdict::Verdict;
-pub use extent::Extent;
-use extent::Sum;
+use extent::ClassSum;
+pub use extent::ShownFlows;
 pub use flow::{
     CalculationRow, ExceededReport, FlowFacts, FlowKind, FlowReport, Latency, ReceiverReport,
     Stalled, TimeLine,
@@ -81,13 +81,13 @@ pub struct Report {
 
 /// What `report.json` holds.
 #[derive(Serialize)]
-struct Written<'a> {
+struct ReportDocument<'a> {
     verdict: RunVerdict,
     summary: String,
     /// How many flows are not in it one by one.
     flows_left_out: usize,
     /// What all flows come to, by kind and queue.
-    classes: Vec<Sum>,
+    classes: Vec<ClassSum>,
     #[serde(flatten)]
     report: &'a Report,
 }
@@ -122,9 +122,9 @@ impl Report {
     /// Returns the report as JSON, with its verdict, its summary, and as many of its flows
     /// one by one.
     #[must_use]
-    pub fn to_json(&self, extent: Extent) -> String {
+    pub fn to_json(&self, extent: ShownFlows) -> String {
         let (report, flows_left_out) = self.shown(extent);
-        json(&Written {
+        json(&ReportDocument {
             verdict: self.verdict(),
             summary: self.summary(),
             flows_left_out,

@@ -210,7 +210,7 @@ impl Assessment {
 /// Compares what was observed of a flow with what was promised to it.
 #[must_use]
 pub fn assess(plan: &FlowPlan, record: &FlowRecord, amid: Circumstances<'_>) -> Assessment {
-    let observed = Observed { plan, record, amid };
+    let observed = ObservedFlow { plan, record, amid };
     let outages = observed.outages();
     let mut assessment = Assessment {
         outages: outages.iter().map(|outage| outage.length).collect(),
@@ -229,7 +229,7 @@ pub fn assess(plan: &FlowPlan, record: &FlowRecord, amid: Circumstances<'_>) -> 
 }
 
 #[derive(Clone, Copy)]
-struct Observed<'a> {
+struct ObservedFlow<'a> {
     plan: &'a FlowPlan,
     record: &'a FlowRecord,
     amid: Circumstances<'a>,
@@ -251,7 +251,7 @@ enum Excuse {
     Nothing,
 }
 
-impl Observed<'_> {
+impl ObservedFlow<'_> {
     fn judge_latency(&self, promise: Promise, assessment: &mut Assessment) {
         let Promise {
             guarantee,

@@ -4,14 +4,14 @@
 mod emulation;
 mod figures;
 
-use super::{Experiment, Paper, Place};
+use super::{Experiment, MachineRequirement, Paper};
 
 /// The paper and its experiments, in the order in which it has them.
 pub const PAPER: Paper = Paper {
     name: "async",
     title: "Developing an Asynchronous Technique to Evaluate the Performance of SDN HP Aruba \
             switch and OVS (Computing Conference 2018)",
-    place: Place::Anywhere,
+    place: MachineRequirement::Anywhere,
     experiments: &[
         Experiment {
             name: "fig3",

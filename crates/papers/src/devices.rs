@@ -11,18 +11,18 @@ use measure::statistics::Distribution;
 use scenario::Profile;
 use units::Duration;
 
-use super::{Effort, Settings};
+use super::{ExperimentSettings, Thoroughness};
 use run::measuring::target::{Emulated, Target};
 use run::measuring::turns::turn;
 
 /// A device and what it is called in rows.
 #[derive(Clone, Debug)]
-pub struct Device {
+pub struct NamedDevice {
     pub name: &'static str,
     pub target: Target,
 }
 
-impl Device {
+impl NamedDevice {
     /// Returns an emulated device of a profile that is built in.
     ///
     /// # Panics
@@ -48,14 +48,14 @@ impl Device {
         method: &'static str,
         options: &[(&str, &str)],
         duration: Option<Duration>,
-        settings: Settings,
+        settings: ExperimentSettings,
     ) -> Result<Measurement, String> {
         let method = named(method).expect("experiments name methods that there are");
         let options = options.iter();
         let settings = method::Settings {
             effort: match settings.effort {
-                Effort::Full => method::Effort::Full,
-                Effort::Quick => method::Effort::Quick,
+                Thoroughness::Full => method::Effort::Full,
+                Thoroughness::Quick => method::Effort::Quick,
             },
             seed: settings.seed,
             duration,

@@ -33,18 +33,18 @@ pub struct Paper {
     /// Its title and where it appeared.
     pub title: &'static str,
     /// What its experiments need of the machine.
-    pub place: Place,
+    pub place: MachineRequirement,
     /// What can be done again.
     pub experiments: &'static [Experiment],
     /// Which of them can be done with real frames as well, by their names.
-    pub in_lab: &'static [(&'static str, Run)],
+    pub in_lab: &'static [(&'static str, ExperimentFn)],
 }
 
-pub type Run = fn(Settings, &mut Progress) -> Outcome;
+pub type ExperimentFn = fn(ExperimentSettings, &mut Progress) -> ExperimentOutcome;
 
 /// What experiments need of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum MachineRequirement {
     Anywhere,
     Namespaces,
 }
@@ -56,20 +56,20 @@ pub struct Experiment {
     pub name: &'static str,
     /// What it shows, in a sentence without its full stop.
     pub shows: &'static str,
-    pub run: Run,
+    pub run: ExperimentFn,
 }
 
 /// How an experiment is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct ExperimentSettings {
     /// Everything random follows from it.
     pub seed: u64,
-    pub effort: Effort,
+    pub effort: Thoroughness,
 }
 
 /// How much of an experiment is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effort {
+pub enum Thoroughness {
     /// As much as the paper did.
     Full,
     /// Enough to see that it works.
@@ -101,7 +101,7 @@ impl World {
 
 /// What came out of an experiment.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
+pub struct ExperimentOutcome {
     pub world: World,
     pub rows: Vec<Row>,
     pub pictures: Vec<Picture>,
@@ -114,12 +114,12 @@ pub struct Outcome {
 impl Paper {
     /// Returns what does an experiment of this paper with real frames, if anything does.
     #[must_use]
-    pub fn real(&self, experiment: &Experiment) -> Option<Run> {
+    pub fn real(&self, experiment: &Experiment) -> Option<ExperimentFn> {
         let known = self
             .in_lab
             .iter()
             .find(|(name, _)| *name == experiment.name);
-        let own = (self.place == Place::Namespaces).then_some(experiment.run);
+        let own = (self.place == MachineRequirement::Namespaces).then_some(experiment.run);
         known.map(|(_, run)| *run).or(own)
     }
 
@@ -127,8 +127,8 @@ impl Paper {
     #[must_use]
     pub fn reproduce(
         &self,
-        (experiment, run): (&Experiment, Run),
-        settings: Settings,
+        (experiment, run): (&Experiment, ExperimentFn),
+        settings: ExperimentSettings,
         progress: &mut Progress,
     ) -> Reproduction {
         let outcome = run(settings, progress);
@@ -138,7 +138,7 @@ impl Paper {
             title: experiment.shows.to_owned(),
             world: outcome.world.name().to_owned(),
             seed: settings.seed,
-            quick: settings.effort == Effort::Quick,
+            quick: settings.effort == Thoroughness::Quick,
             rows: outcome.rows,
             pictures: outcome.pictures,
             remarks: outcome.remarks,

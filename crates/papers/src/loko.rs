@@ -6,18 +6,29 @@ mod emulated;
 mod fig14;
 mod fig20;
 mod model;
-mod setting;
 mod table2;
 mod two_switches;
 mod zodiac;
 
-use super::{Experiment, Paper, Place};
+use calculus::loko::SwitchModel;
+use units::{DataSize, Delay};
+
+use super::{Experiment, MachineRequirement, Paper};
+
+/// The setting that most experiments share has frames of 306 bytes, 17 entries of
+/// five-tuples, the action `output`, and every entry looked at (LOKO section 6).
+const FRAME: DataSize = DataSize::from_bytes(306);
+/// "257 us" in LOKO section 6. The digit that the paper does not print follows
+/// from its other figures.
+const PROCESSING_TIME: Delay = Delay::from_ns(257_200);
+/// The same with 128 entries, LOKO section 4.
+const PROCESSING_TIME_128_ENTRIES: Delay = Delay::from_us(1_350);
 
 /// The paper and its experiments, in the order in which it has them.
 pub const PAPER: Paper = Paper {
     name: "loko",
     title: "Loko: Predictable Latency in Small Networks (CoNEXT 2019)",
-    place: Place::Anywhere,
+    place: MachineRequirement::Anywhere,
     experiments: &[
         Experiment {
             name: "baselines",
@@ -107,3 +118,8 @@ pub const PAPER: Paper = Paper {
     ],
     in_lab: &[],
 };
+
+/// Returns the Zodiac FX in the setting that most experiments share.
+fn zodiac_fx() -> SwitchModel {
+    SwitchModel::zodiac_fx(FRAME, PROCESSING_TIME)
+}

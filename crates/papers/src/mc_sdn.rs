@@ -10,14 +10,14 @@ mod lab;
 mod networks;
 mod switches;
 
-use super::{Experiment, Paper, Place};
+use super::{Experiment, MachineRequirement, Paper};
 
 /// The paper and its experiments, in the order in which it has them.
 pub const PAPER: Paper = Paper {
     name: "mc-sdn",
     title: "MC-SDN: Supporting Mixed-Criticality Scheduling on Switched-Ethernet Using \
             Software-Defined Networking (RTSS 2018)",
-    place: Place::Anywhere,
+    place: MachineRequirement::Anywhere,
     experiments: &[
         Experiment {
             name: "fig2",

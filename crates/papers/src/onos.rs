@@ -9,13 +9,13 @@ mod table2;
 mod table3;
 mod wide_area;
 
-use super::{Experiment, Paper, Place};
+use super::{Experiment, MachineRequirement, Paper};
 
 /// The paper and its experiments, in the order in which it has them.
 pub const PAPER: Paper = Paper {
     name: "onos",
     title: "ONOS: Towards an Open, Distributed SDN OS (HotSDN 2014)",
-    place: Place::Anywhere,
+    place: MachineRequirement::Anywhere,
     experiments: &[
         Experiment {
             name: "table1",

@@ -4,14 +4,14 @@
 mod fig3;
 mod table1;
 
-use super::{Experiment, Paper, Place};
+use super::{Experiment, MachineRequirement, Paper};
 
 /// The paper and its experiments, in the order in which it has them.
 pub const PAPER: Paper = Paper {
     name: "sdn4ci",
     title: "Empirical Comparison of Virtualized and Bare-Metal Switching for SDN-based 5G \
             Communication in Critical Infrastructures (NetSoft 2016)",
-    place: Place::Namespaces,
+    place: MachineRequirement::Namespaces,
     experiments: &[
         Experiment {
             name: "fig3",

@@ -5,11 +5,11 @@ use measure::reproduction::Printed;
 use super::*;
 
 /// The ring takes seconds, and several tests look at it.
-static FIG_20: LazyLock<Outcome> = LazyLock::new(|| loko("fig20"));
+static FIG_20: LazyLock<ExperimentOutcome> = LazyLock::new(|| loko("fig20"));
 
-const QUICK: Settings = Settings {
+const QUICK: ExperimentSettings = ExperimentSettings {
     seed: 1,
-    effort: Effort::Quick,
+    effort: Thoroughness::Quick,
 };
 
 /// Every figure that a paper prints, to half of its last digit.
@@ -211,13 +211,13 @@ fn names_are_words_and_no_two_experiments_of_a_paper_share_one() {
 }
 
 /// Does an experiment of LOKO quickly.
-fn loko(name: &str) -> Outcome {
+fn loko(name: &str) -> ExperimentOutcome {
     let mut experiments = loko::PAPER.experiments.iter();
     let experiment = experiments.find(|one| one.name == name).unwrap();
     (experiment.run)(QUICK, &mut |_, _| {})
 }
 
-fn onos(name: &str) -> Outcome {
+fn onos(name: &str) -> ExperimentOutcome {
     let experiment = onos::PAPER.experiments.iter().find(|one| one.name == name);
     (experiment.unwrap().run)(QUICK, &mut |_, _| {})
 }

@@ -6,7 +6,7 @@ use crate::{End, HostIndex, LinkIndex, SwitchIndex};
 
 /// Something that happens at a stated time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct TimedEvent {
     /// When, after the start of traffic; before its end.
     pub at: Duration,
     pub change: Change,

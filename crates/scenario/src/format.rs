@@ -18,41 +18,41 @@ pub(crate) use settings::{ADMISSION, HOSTS_FROM_SCENARIO, POLICING_OFF};
 pub(crate) use settings::{CAPTURE_ALL, CLASS, CONTROLLER, EVENT, MEASUREMENT, SCENARIO};
 
 use crate::shape::Need::{self, Optional, Required};
-use crate::shape::{Key, Keys, Shape, Table};
+use crate::shape::{KeyShape, Keys, TableShape, ValueShape};
 
-pub(crate) static FILE: Table = Table {
+pub(crate) static FILE: TableShape = TableShape {
     title: "the file",
     keys: &[
         key(
             "scenario",
             Required,
-            Shape::Table(&SCENARIO),
+            ValueShape::Table(&SCENARIO),
             "the title and the duration of the run",
         ),
         key(
             "network",
             Optional,
-            Shape::Table(&NETWORK),
+            ValueShape::Table(&NETWORK),
             "a generator or an import, and defaults for links and switches",
         ),
         key(
             "switches",
             Optional,
-            Shape::Map(Keys::Names, &Shape::Table(&SWITCH)),
+            ValueShape::Map(Keys::Names, &ValueShape::Table(&SWITCH)),
             "the switches by name",
         ),
         key(
             "hosts",
             Optional,
-            Shape::Map(Keys::Names, &Shape::Table(&HOST)),
+            ValueShape::Map(Keys::Names, &ValueShape::Table(&HOST)),
             "the hosts by name",
         ),
         key(
             "links",
             Optional,
-            Shape::AnyOf(&[
-                Shape::Map(Keys::Names, &LINK_SHORT),
-                Shape::List(&Shape::Table(&LINK)),
+            ValueShape::AnyOf(&[
+                ValueShape::Map(Keys::Names, &LINK_SHORT),
+                ValueShape::List(&ValueShape::Table(&LINK)),
             ]),
             "the links: by name, or as a list of tables; \
              `uplink = [\"s1\", \"s2\"]` is short for `uplink = { ends = [\"s1\", \"s2\"] }`",
@@ -60,72 +60,75 @@ pub(crate) static FILE: Table = Table {
         key(
             "classes",
             Optional,
-            Shape::Map(Keys::Names, &Shape::Table(&CLASS)),
+            ValueShape::Map(Keys::Names, &ValueShape::Table(&CLASS)),
             "the classes of traffic by name; without any: `protection` (queue 6), \
              `sampled-values` (5), `control` (3) and `best-effort` (0)",
         ),
         key(
             "templates",
             Optional,
-            Shape::Map(Keys::Names, &Shape::Table(&FLOW)),
+            ValueShape::Map(Keys::Names, &ValueShape::Table(&FLOW)),
             "keys that several flows share, by the name that their `like` refers to",
         ),
         key(
             "flows",
             Optional,
-            Shape::Map(Keys::Names, &Shape::Table(&FLOW)),
+            ValueShape::Map(Keys::Names, &ValueShape::Table(&FLOW)),
             "the flows by name",
         ),
         key(
             "flow_sets",
             Optional,
-            Shape::List(&Shape::Table(&FLOW_SET)),
+            ValueShape::List(&ValueShape::Table(&FLOW_SET)),
             "many flows at once, between random hosts",
         ),
         key(
             "flow_imports",
             Optional,
-            Shape::List(&Shape::Table(&FLOW_IMPORT)),
+            ValueShape::List(&ValueShape::Table(&FLOW_IMPORT)),
             "the flows of a substation description or of a table",
         ),
         key(
             "modes",
             Optional,
-            Shape::Table(&MODES),
+            ValueShape::Table(&MODES),
             "the levels of the network: what it gives up when important flows need more",
         ),
         key(
             "events",
             Optional,
-            Shape::List(&Shape::Table(&EVENT)),
+            ValueShape::List(&ValueShape::Table(&EVENT)),
             "what happens to the network while traffic runs",
         ),
         key(
             "admission",
             Optional,
-            Shape::Table(&ADMISSION),
+            ValueShape::Table(&ADMISSION),
             "how promises are computed",
         ),
         key(
             "controller",
             Optional,
-            Shape::Table(&CONTROLLER),
+            ValueShape::Table(&CONTROLLER),
             "how the controller reaches the switches and learns the network",
         ),
         key(
             "measurement",
             Optional,
-            Shape::Table(&MEASUREMENT),
+            ValueShape::Table(&MEASUREMENT),
             "what is measured, and how",
         ),
     ],
 };
 
 /// A link under its name: its ends, or all its keys.
-static LINK_SHORT: Shape = Shape::AnyOf(&[Shape::List(&Shape::Text), Shape::Table(&LINK)]);
+static LINK_SHORT: ValueShape = ValueShape::AnyOf(&[
+    ValueShape::List(&ValueShape::Text),
+    ValueShape::Table(&LINK),
+]);
 
-const fn key(name: &'static str, need: Need, shape: Shape, about: &'static str) -> Key {
-    Key {
+const fn key(name: &'static str, need: Need, shape: ValueShape, about: &'static str) -> KeyShape {
+    KeyShape {
         name,
         need,
         shape,

@@ -19,7 +19,7 @@ use crate::shape::{HIGHEST_RATE, LOWEST_RATE};
 
 /// What a topology file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Topology {
+pub(crate) struct ImportedTopology {
     /// The nodes; their names are unique and valid.
     pub(crate) nodes: Vec<TopologyNode>,
     pub(crate) links: Vec<TopologyLink>,
@@ -39,7 +39,7 @@ pub(crate) enum NodeKind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TopologyLink {
-    /// Places in [`Topology::nodes`].
+    /// Places in [`ImportedTopology::nodes`].
     pub(crate) ends: [usize; 2],
     pub(crate) rate: Option<BitRate>,
     pub(crate) length: Option<Length>,
@@ -50,7 +50,7 @@ pub(crate) struct TopologyLink {
 /// # Errors
 ///
 /// What is wrong with the file and where, as a sentence.
-pub(crate) fn read(file: &str, text: &str) -> Result<Topology, String> {
+pub(crate) fn read(file: &str, text: &str) -> Result<ImportedTopology, String> {
     let raw = match file.rsplit_once('.').map(|(_, ending)| ending) {
         Some("json") => node_link::read(text)?,
         Some("graphml" | "xml") => graphml::read(text)?,
@@ -85,7 +85,7 @@ struct RawLink {
 }
 
 impl RawTopology {
-    fn resolve(self) -> Result<Topology, String> {
+    fn resolve(self) -> Result<ImportedTopology, String> {
         let limit = usize::try_from(MOST_NODES).expect("a usize has 32 bits at least");
         if self.nodes.len() > limit || self.links.len() > MOST_LINKS {
             return Err(format!("more than {limit} nodes or {MOST_LINKS} links"));
@@ -111,7 +111,7 @@ impl RawTopology {
                 })
             })
             .collect();
-        Ok(Topology {
+        Ok(ImportedTopology {
             nodes: nodes?,
             links,
         })

@@ -45,7 +45,7 @@ pub use contract::{
     MMS_REQUEST, MessageFrames, SMALLEST_FRAME, wire_size,
 };
 pub use emulation::{Emulation, Latency, MILLION, Occupancy, Quantiles};
-pub use event::{Change, Event};
+pub use event::{Change, TimedEvent};
 pub use flow::{
     BestEffort, Criticality, Destination, Flow, Goose, Message, Mms, Protection, SampledValues,
     StateChanges, TokenBucket, Trace, Traffic,
@@ -56,9 +56,10 @@ pub use limits::{
 };
 pub use mistake::Mistake;
 pub use modes::{
-    Level, LevelIndex, MOST_LEVELS, MessageContract, Modes, Service, Strategy, Treatment, Violation,
+    LevelIndex, MOST_LEVELS, MessageContract, Modes, NamedLevel, Service, Strategy, Treatment,
+    Violation,
 };
-pub use network::{Device, End, Host, Link, Node, Switch};
+pub use network::{Device, End, EndHost, Link, Node, Switch};
 pub use problem::{MOST_PROBLEMS, Problem, ScenarioError};
 pub use profile::{ControlTimes, Lookup, MachineShare, Origin, Profile, Stated};
 pub use reference::reference;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use thiserror::Error;
 use units::{BitRate, DataSize, Duration, ParseQuantityError};
 
-use crate::problem::Place;
+use crate::problem::TextSpan;
 
 /// The most characters of a name.
 pub(crate) const LONGEST_NAME: usize = 40;
@@ -336,7 +336,7 @@ impl Mistake {
     }
 
     /// Returns a second place that belongs to the mistake.
-    pub(crate) fn first_place(&self) -> Option<(&'static str, &Place)> {
+    pub(crate) fn first_place(&self) -> Option<(&'static str, &TextSpan)> {
         if let Self::At { mistake, .. } = self {
             return mistake.first_place();
         }

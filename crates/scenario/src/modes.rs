@@ -15,7 +15,7 @@ pub(crate) const DEFAULT_HEARTBEAT: Duration = Duration::from_ms(10);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Modes {
     /// The levels, the lowest first; at least two.
-    pub levels: Vec<Level>,
+    pub levels: Vec<NamedLevel>,
     pub strategy: Strategy,
     /// How long every monitored flow has to be quiet before the level falls; if absent,
     /// it never does by itself.
@@ -28,7 +28,7 @@ pub struct Modes {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Level {
+pub struct NamedLevel {
     pub name: String,
     /// The least criticality of flows that are served at it.
     pub serves: Criticality,
@@ -108,7 +108,7 @@ impl Modes {
     /// they say otherwise.
     #[must_use]
     pub fn highest_for(&self, criticality: Criticality) -> LevelIndex {
-        let serves = |level: &Level| level.serves <= criticality;
+        let serves = |level: &NamedLevel| level.serves <= criticality;
         LevelIndex(self.levels.iter().rposition(serves).unwrap_or(0))
     }
 }

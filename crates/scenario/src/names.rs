@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::mistake::{Mistake, nearest, quote};
-use crate::problem::{Place, Problems};
+use crate::problem::{Problems, TextSpan};
 
 /// Names with what they stand for and where they were given.
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub(crate) struct Names<T> {
     what: &'static str,
     /// Where in the file such things are declared.
     declared: &'static str,
-    known: BTreeMap<String, (T, Place)>,
+    known: BTreeMap<String, (T, TextSpan)>,
     /// Names of things with mistakes of their own, which were reported.
     spoilt: BTreeSet<String>,
 }
@@ -34,7 +34,7 @@ impl<T: Copy> Names<T> {
     }
 
     /// Gives a name to something; reports if it is taken.
-    pub(crate) fn give(&mut self, name: &str, to: T, place: Place, problems: &mut Problems) {
+    pub(crate) fn give(&mut self, name: &str, to: T, place: TextSpan, problems: &mut Problems) {
         match self.known.get(name) {
             None => {
                 self.known.insert(name.to_owned(), (to, place));
@@ -56,7 +56,7 @@ impl<T: Copy> Names<T> {
     }
 
     /// Returns what the name stands for; reports if nobody gave it.
-    pub(crate) fn find(&self, name: &str, place: Place, problems: &mut Problems) -> Option<T> {
+    pub(crate) fn find(&self, name: &str, place: TextSpan, problems: &mut Problems) -> Option<T> {
         if let Some((value, _)) = self.known.get(name) {
             return Some(*value);
         }

@@ -25,7 +25,7 @@ pub struct Switch {
 
 /// A host: it sends and receives, and forwards nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Host {
+pub struct EndHost {
     pub name: String,
     /// Its hardware address; locally administered and counted up if not given.
     pub mac: [u8; 6],

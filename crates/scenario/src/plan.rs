@@ -9,9 +9,9 @@ use units::{BitRate, Delay};
 use crate::limits::{MOST_LINKS, MOST_NODES};
 use crate::mistake::Mistake;
 use crate::names::Names;
-use crate::problem::{Place, Problems};
+use crate::problem::{Problems, TextSpan};
 use crate::{
-    Device, End, Host, HostIndex, Link, LinkIndex, Node, ProfileIndex, Switch, SwitchIndex,
+    Device, End, EndHost, HostIndex, Link, LinkIndex, Node, ProfileIndex, Switch, SwitchIndex,
 };
 
 /// What a switch may be given by the file.
@@ -38,29 +38,29 @@ pub(crate) struct LinkPlan {
 }
 
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct NetworkPlan {
     pub(crate) nodes: Names<Node>,
     pub(crate) links: Names<LinkIndex>,
-    switches: Vec<(String, SwitchPlan, Place)>,
-    hosts: Vec<(String, HostPlan, Place)>,
-    planned_links: Vec<(LinkPlan, Place)>,
+    switches: Vec<(String, SwitchPlan, TextSpan)>,
+    hosts: Vec<(String, HostPlan, TextSpan)>,
+    planned_links: Vec<(LinkPlan, TextSpan)>,
     lost_links: usize,
 }
 
 /// The parts of a finished network.
 #[derive(Debug)]
-pub(crate) struct Network {
+pub(crate) struct PlannedNetwork {
     pub(crate) nodes: Names<Node>,
     pub(crate) link_names: Names<LinkIndex>,
     pub(crate) switches: Vec<Switch>,
-    pub(crate) hosts: Vec<Host>,
+    pub(crate) hosts: Vec<EndHost>,
     pub(crate) links: Vec<Link>,
     /// Whether no link is missing because of a mistake. If one is, it says
     /// nothing that a host has no link or that no path leads to it.
     pub(crate) is_whole: bool,
 }
 
-impl Plan {
+impl NetworkPlan {
     pub(crate) fn new() -> Self {
         Self {
             nodes: Names::new("node", "[switches] or [hosts]"),
@@ -76,7 +76,7 @@ impl Plan {
         &mut self,
         name: &str,
         plan: SwitchPlan,
-        place: Place,
+        place: TextSpan,
         problems: &mut Problems,
     ) -> Node {
         let node = Node::Switch(SwitchIndex(self.switches.len()));
@@ -89,7 +89,7 @@ impl Plan {
         &mut self,
         name: &str,
         plan: HostPlan,
-        place: Place,
+        place: TextSpan,
         problems: &mut Problems,
     ) -> Node {
         let node = Node::Host(HostIndex(self.hosts.len()));
@@ -99,7 +99,7 @@ impl Plan {
     }
 
     /// Adds a link; reports ends that no link can have.
-    pub(crate) fn add_link(&mut self, plan: LinkPlan, place: Place, problems: &mut Problems) {
+    pub(crate) fn add_link(&mut self, plan: LinkPlan, place: TextSpan, problems: &mut Problems) {
         let found = match plan.ends {
             [one, other] if one == other => Some("a node with itself"),
             [Node::Host(_), Node::Host(_)] => Some("two hosts"),
@@ -130,12 +130,12 @@ impl Plan {
 
     /// Returns the finished network; reports what does not fit together.
     /// `place` is where a message about the network as a whole points.
-    pub(crate) fn finish(mut self, place: &Place, problems: &mut Problems) -> Network {
+    pub(crate) fn finish(mut self, place: &TextSpan, problems: &mut Problems) -> PlannedNetwork {
         self.check_counts(place, problems);
         let (links, ports) = self.plug_in(problems);
         let switches = self.finish_switches(&ports, problems);
         let hosts = self.finish_hosts(&ports, problems);
-        Network {
+        PlannedNetwork {
             nodes: self.nodes,
             link_names: self.links,
             switches,
@@ -145,7 +145,7 @@ impl Plan {
         }
     }
 
-    fn check_counts(&self, place: &Place, problems: &mut Problems) {
+    fn check_counts(&self, place: &TextSpan, problems: &mut Problems) {
         let most_nodes = usize::try_from(MOST_NODES).expect("a usize has 32 bits at least");
         let counts = [
             ("switches and hosts", self.node_count(), most_nodes),
@@ -234,7 +234,7 @@ impl Plan {
         &mut self,
         ports: &BTreeMap<Node, Vec<LinkIndex>>,
         problems: &mut Problems,
-    ) -> Vec<Host> {
+    ) -> Vec<EndHost> {
         let given = self.hosts.iter();
         let macs = given
             .clone()
@@ -254,7 +254,7 @@ impl Plan {
                 }
                 let free_mac = || free_macs.find(|mac| macs.insert(*mac));
                 let free_ip = || free_ips.find(|ip| ips.insert(*ip));
-                Host {
+                EndHost {
                     name,
                     mac: plan.mac.or_else(free_mac).unwrap_or_default(),
                     ip: plan.ip.or_else(free_ip).unwrap_or(Ipv4Addr::UNSPECIFIED),
@@ -268,11 +268,11 @@ impl Plan {
 /// Returns the values that the file gives; reports those given twice.
 fn taken<'a, T: Copy + Ord>(
     what: &'static str,
-    given: impl Iterator<Item = (T, &'a Place)>,
+    given: impl Iterator<Item = (T, &'a TextSpan)>,
     show: fn(&T) -> String,
     problems: &mut Problems,
 ) -> BTreeSet<T> {
-    let mut first: BTreeMap<T, &Place> = BTreeMap::new();
+    let mut first: BTreeMap<T, &TextSpan> = BTreeMap::new();
     for (value, place) in given {
         if let Some(first) = first.insert(value, place) {
             let (name, first) = (show(&value), first.clone());

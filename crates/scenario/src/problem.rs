@@ -17,7 +17,7 @@ pub const MOST_PROBLEMS: usize = 100;
 const LONGEST_LINE: usize = 1_000;
 
 /// Where in the text, in bytes.
-pub(crate) type Place = Range<usize>;
+pub(crate) type TextSpan = Range<usize>;
 
 /// Why a text is no scenario (or no profile, or no network of servers): all of
 /// its mistakes.
@@ -121,13 +121,13 @@ pub(crate) struct Problems {
 }
 
 impl Problems {
-    pub(crate) fn report(&mut self, place: Place, mistake: Mistake) {
+    pub(crate) fn report(&mut self, place: TextSpan, mistake: Mistake) {
         self.report_with(place, || mistake);
     }
 
     /// Notes a mistake that takes effort to describe, such as a search for the
     /// nearest name: none is made once further mistakes are only counted.
-    pub(crate) fn report_with(&mut self, place: Place, describe: impl FnOnce() -> Mistake) {
+    pub(crate) fn report_with(&mut self, place: TextSpan, describe: impl FnOnce() -> Mistake) {
         if self.kept.len() >= MOST_PROBLEMS {
             self.omitted += 1;
         } else {

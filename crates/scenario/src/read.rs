@@ -29,9 +29,9 @@ use units::Duration;
 use crate::format::{ADMISSION, CONTROLLER, FILE, MEASUREMENT, SCENARIO};
 use crate::limits::LONGEST_FILE;
 use crate::mistake::{Mistake, quote};
-use crate::problem::{Place, Problems, ScenarioError};
-use crate::record::Record;
-use crate::shape::Table;
+use crate::problem::{Problems, ScenarioError, TextSpan};
+use crate::record::LayeredTable;
+use crate::shape::TableShape;
 use crate::{Profile, Scenario};
 
 const DEFAULT_DURATION: Duration = Duration::from_secs(10);
@@ -53,7 +53,7 @@ impl Scenario {
         let scenario = tree(text, &FILE, &mut problems).map(|tree| {
             read(
                 name,
-                &Record::new(&FILE, &tree, start()),
+                &LayeredTable::new(&FILE, &tree, start()),
                 load,
                 &mut problems,
             )
@@ -75,14 +75,19 @@ impl Profile {
     }
 }
 
-fn read(name: &str, file: &Record<'_>, load: &mut Loader<'_>, problems: &mut Problems) -> Scenario {
+fn read(
+    name: &str,
+    file: &LayeredTable<'_>,
+    load: &mut Loader<'_>,
+    problems: &mut Problems,
+) -> Scenario {
     let scenario = file.record("scenario", &SCENARIO);
     let duration = scenario.time("duration").unwrap_or(DEFAULT_DURATION);
 
     let (network, profiles) = network::read(file, load, problems);
     let (classes, class_names) = classes::read(file, problems);
     let levels = modes::read(file, problems);
-    let mut flows = flows::Flows::new(&network, &class_names, &levels, duration);
+    let mut flows = flows::FlowReader::new(&network, &class_names, &levels, duration);
     let mut imports = flows.read(file, load, problems);
     flows.read_sets(file, problems);
     imports.extend(flows.read_imports(file, load, problems));
@@ -121,7 +126,11 @@ fn read(name: &str, file: &Record<'_>, load: &mut Loader<'_>, problems: &mut Pro
 
 /// Returns the text as a tree whose shape was checked, or nothing if it is no
 /// TOML; reports either.
-fn tree<'a>(text: &'a str, table: &'static Table, problems: &mut Problems) -> Option<DeTable<'a>> {
+fn tree<'a>(
+    text: &'a str,
+    table: &'static TableShape,
+    problems: &mut Problems,
+) -> Option<DeTable<'a>> {
     if text.len() > LONGEST_FILE {
         problems.report(start(), Mistake::too_long(text.len(), LONGEST_FILE));
         return None;
@@ -142,7 +151,7 @@ fn tree<'a>(text: &'a str, table: &'static Table, problems: &mut Problems) -> Op
 
 /// Returns the place cut to the text, so that it can be shown: a parser that
 /// misses something at the end points behind it.
-fn within(text: &str, place: Place) -> Place {
+fn within(text: &str, place: TextSpan) -> TextSpan {
     let end = place.end.min(text.len());
     place.start.min(end)..end
 }
@@ -156,7 +165,7 @@ fn quote_lines(message: &str) -> String {
 }
 
 /// Returns the beginning of the file, where messages about the whole point.
-fn start() -> Place {
+fn start() -> TextSpan {
     0..0
 }
 

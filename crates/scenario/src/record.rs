@@ -12,26 +12,30 @@ use units::{BitRate, DataSize, Delay, Duration};
 
 use crate::length::Length;
 use crate::mistake::Mistake;
-use crate::problem::Place;
-use crate::shape::{Shape, Table};
+use crate::problem::TextSpan;
+use crate::shape::{TableShape, ValueShape};
 
 /// A table of the file, which may lie over another: what it does not have is
 /// looked up there.
 #[derive(Clone)]
-pub(crate) struct Record<'a> {
-    table: &'static Table,
+pub(crate) struct LayeredTable<'a> {
+    table: &'static TableShape,
     entries: Option<&'a DeTable<'a>>,
     /// Where the table is named.
-    pub(crate) place: Place,
+    pub(crate) place: TextSpan,
     under: Option<&'a DeTable<'a>>,
 }
 
 /// A value of the file and where it stands.
-pub(crate) type Item<'a> = &'a Spanned<DeValue<'a>>;
+pub(crate) type TomlValue<'a> = &'a Spanned<DeValue<'a>>;
 
-impl<'a> Record<'a> {
+impl<'a> LayeredTable<'a> {
     /// Returns the record of `entries`, which are named at `place`.
-    pub(crate) fn new(table: &'static Table, entries: &'a DeTable<'a>, place: Place) -> Self {
+    pub(crate) fn new(
+        table: &'static TableShape,
+        entries: &'a DeTable<'a>,
+        place: TextSpan,
+    ) -> Self {
         Self {
             table,
             entries: Some(entries),
@@ -58,13 +62,13 @@ impl<'a> Record<'a> {
 
     /// Returns where the value of the key stands; the table itself if it is not
     /// there.
-    pub(crate) fn place_of(&self, key: &str) -> Place {
+    pub(crate) fn place_of(&self, key: &str) -> TextSpan {
         self.item(key)
             .map_or_else(|| self.place.clone(), |item| item.span())
     }
 
     /// Returns the keys of the record itself, with their places.
-    pub(crate) fn own_keys(&self) -> impl Iterator<Item = (&'a str, Place)> {
+    pub(crate) fn own_keys(&self) -> impl Iterator<Item = (&'a str, TextSpan)> {
         let keys = self.entries.into_iter().flat_map(DeTable::keys);
         keys.map(|key| (&**key.get_ref(), key.span()))
     }
@@ -75,7 +79,7 @@ impl<'a> Record<'a> {
         self.table.missing(key)
     }
 
-    pub(crate) fn item(&self, key: &str) -> Option<Item<'a>> {
+    pub(crate) fn item(&self, key: &str) -> Option<TomlValue<'a>> {
         let under = || self.under.and_then(|under| under.get(key));
         self.entries.and_then(|own| own.get(key)).or_else(under)
     }
@@ -85,52 +89,52 @@ impl<'a> Record<'a> {
     }
 
     pub(crate) fn time(&self, key: &str) -> Option<Duration> {
-        self.scalar(key, Shape::time)
+        self.scalar(key, ValueShape::time)
     }
 
     /// Returns the time at a key whose time may be never: then there is one inside or not.
     pub(crate) fn time_or_never(&self, key: &str) -> Option<Option<Duration>> {
-        self.scalar(key, Shape::time_or_never)
+        self.scalar(key, ValueShape::time_or_never)
     }
 
     pub(crate) fn delay(&self, key: &str) -> Option<Delay> {
-        self.scalar(key, Shape::delay)
+        self.scalar(key, ValueShape::delay)
     }
 
     pub(crate) fn rate(&self, key: &str) -> Option<BitRate> {
-        self.scalar(key, Shape::rate)
+        self.scalar(key, ValueShape::rate)
     }
 
     pub(crate) fn size(&self, key: &str) -> Option<DataSize> {
-        self.scalar(key, Shape::size)
+        self.scalar(key, ValueShape::size)
     }
 
     pub(crate) fn length(&self, key: &str) -> Option<Length> {
-        self.scalar(key, Shape::length)
+        self.scalar(key, ValueShape::length)
     }
 
     pub(crate) fn integer(&self, key: &str) -> Option<u32> {
-        self.scalar(key, Shape::integer)
+        self.scalar(key, ValueShape::integer)
     }
 
     pub(crate) fn number(&self, key: &str) -> Option<u64> {
-        self.scalar(key, Shape::number)
+        self.scalar(key, ValueShape::number)
     }
 
     pub(crate) fn choice(&self, key: &str) -> Option<&'static str> {
-        self.scalar(key, Shape::choice)
+        self.scalar(key, ValueShape::choice)
     }
 
     pub(crate) fn mac(&self, key: &str) -> Option<[u8; 6]> {
-        self.scalar(key, Shape::mac)
+        self.scalar(key, ValueShape::mac)
     }
 
     pub(crate) fn address(&self, key: &str) -> Option<Ipv4Addr> {
-        self.scalar(key, Shape::address)
+        self.scalar(key, ValueShape::address)
     }
 
     /// Returns the items of a list, or the value itself as the only item.
-    pub(crate) fn items(&self, key: &str) -> Vec<Item<'a>> {
+    pub(crate) fn items(&self, key: &str) -> Vec<TomlValue<'a>> {
         match self.item(key) {
             None => Vec::new(),
             Some(item) => match item.get_ref() {
@@ -141,7 +145,7 @@ impl<'a> Record<'a> {
     }
 
     /// Returns the texts of a list, or the text itself, with their places.
-    pub(crate) fn texts(&self, key: &str) -> Vec<(&'a str, Place)> {
+    pub(crate) fn texts(&self, key: &str) -> Vec<(&'a str, TextSpan)> {
         let items = self.items(key).into_iter();
         items
             .filter_map(|item| Some((item.get_ref().as_str()?, item.span())))
@@ -149,16 +153,16 @@ impl<'a> Record<'a> {
     }
 
     /// Returns the entries of a table, with the place of its key.
-    pub(crate) fn entries(&self, key: &str) -> Option<(&'a DeTable<'a>, Place)> {
+    pub(crate) fn entries(&self, key: &str) -> Option<(&'a DeTable<'a>, TextSpan)> {
         let (key, value) = self.entries?.get_key_value(key)?;
         Some((value.get_ref().as_table()?, key.span()))
     }
 
     /// Returns the record at a key whose shape is `table`; an empty one if it
     /// is not there.
-    pub(crate) fn record(&self, key: &str, table: &'static Table) -> Record<'a> {
+    pub(crate) fn record(&self, key: &str, table: &'static TableShape) -> LayeredTable<'a> {
         let (entries, place) = self.entries(key).unzip();
-        Record {
+        LayeredTable {
             table,
             entries,
             place: place.unwrap_or_else(|| self.place.clone()),
@@ -187,7 +191,7 @@ impl<'a> Record<'a> {
     fn scalar<T>(
         &self,
         key: &str,
-        read: fn(&Shape, &DeValue<'_>) -> Result<T, Mistake>,
+        read: fn(&ValueShape, &DeValue<'_>) -> Result<T, Mistake>,
     ) -> Option<T> {
         let shape = &self
             .table
@@ -203,25 +207,25 @@ impl<'a> Record<'a> {
 #[derive(Clone)]
 pub(crate) struct Named<'a> {
     pub(crate) name: &'a str,
-    pub(crate) place: Place,
-    pub(crate) item: Item<'a>,
+    pub(crate) place: TextSpan,
+    pub(crate) item: TomlValue<'a>,
 }
 
 impl<'a> Named<'a> {
     /// Returns the entry as a record, if it is a table.
-    pub(crate) fn record(&self, table: &'static Table) -> Option<Record<'a>> {
+    pub(crate) fn record(&self, table: &'static TableShape) -> Option<LayeredTable<'a>> {
         let entries = self.item.get_ref().as_table()?;
-        Some(Record::new(table, entries, self.place.clone()))
+        Some(LayeredTable::new(table, entries, self.place.clone()))
     }
 }
 
 /// Returns the tables of a list of tables.
 pub(crate) fn records<'a>(
     items: &'a DeArray<'a>,
-    table: &'static Table,
-) -> impl Iterator<Item = Record<'a>> {
+    table: &'static TableShape,
+) -> impl Iterator<Item = LayeredTable<'a>> {
     items.iter().filter_map(move |item| {
         let entries = item.get_ref().as_table()?;
-        Some(Record::new(table, entries, item.span()))
+        Some(LayeredTable::new(table, entries, item.span()))
     })
 }

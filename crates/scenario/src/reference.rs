@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use crate::format::{FILE, PROFILE};
-use crate::shape::{Keys, NEVER, Need, Shape, Table, Zero};
+use crate::shape::{Keys, NEVER, Need, TableShape, ValueShape, Zero};
 
 /// Returns the reference of all tables and keys, in Markdown.
 #[must_use]
@@ -21,7 +21,7 @@ pub fn reference() -> String {
 fn describe(
     heading: &str,
     path: &str,
-    table: &'static Table,
+    table: &'static TableShape,
     done: &mut Vec<&'static str>,
     out: &mut String,
 ) {
@@ -68,56 +68,59 @@ enum Nesting {
     List,
 }
 
-fn table_of(shape: &Shape) -> Option<(Nesting, &'static Table)> {
-    let of = |shape: &Shape| table_of(shape).map(|(_, table)| table);
+fn table_of(shape: &ValueShape) -> Option<(Nesting, &'static TableShape)> {
+    let of = |shape: &ValueShape| table_of(shape).map(|(_, table)| table);
     match shape {
-        Shape::Table(table) => Some((Nesting::One, table)),
-        Shape::Map(_, shape) => Some((Nesting::Named, of(shape)?)),
-        Shape::List(shape) => Some((Nesting::List, of(shape)?)),
-        Shape::AnyOf(shapes) => shapes.iter().find_map(table_of),
-        Shape::Text
-        | Shape::Time(_)
-        | Shape::TimeOrNever
-        | Shape::Delay(_)
-        | Shape::Rate
-        | Shape::Size
-        | Shape::Length
-        | Shape::Integer { .. }
-        | Shape::Number
-        | Shape::Choice(_)
-        | Shape::Mac
-        | Shape::Address => None,
+        ValueShape::Table(table) => Some((Nesting::One, table)),
+        ValueShape::Map(_, shape) => Some((Nesting::Named, of(shape)?)),
+        ValueShape::List(shape) => Some((Nesting::List, of(shape)?)),
+        ValueShape::AnyOf(shapes) => shapes.iter().find_map(table_of),
+        ValueShape::Text
+        | ValueShape::Time(_)
+        | ValueShape::TimeOrNever
+        | ValueShape::Delay(_)
+        | ValueShape::Rate
+        | ValueShape::Size
+        | ValueShape::Length
+        | ValueShape::Integer { .. }
+        | ValueShape::Number
+        | ValueShape::Choice(_)
+        | ValueShape::Mac
+        | ValueShape::Address => None,
     }
 }
 
-fn value_of(shape: &Shape) -> String {
+fn value_of(shape: &ValueShape) -> String {
     match shape {
-        Shape::Text => "text".to_owned(),
-        Shape::Time(_)
-        | Shape::Delay(_)
-        | Shape::Rate
-        | Shape::Size
-        | Shape::Length
-        | Shape::Mac
-        | Shape::Address => {
+        ValueShape::Text => "text".to_owned(),
+        ValueShape::Time(_)
+        | ValueShape::Delay(_)
+        | ValueShape::Rate
+        | ValueShape::Size
+        | ValueShape::Length
+        | ValueShape::Mac
+        | ValueShape::Address => {
             let (what, example) = shape.example();
             format!("{what}, `\"{example}\"`")
         }
-        Shape::TimeOrNever => format!("{} or `\"{NEVER}\"`", value_of(&Shape::Time(Zero::Refused))),
-        Shape::Integer { least, most } => format!("{least} to {most}"),
-        Shape::Number => "integer".to_owned(),
-        Shape::Choice(choice) => {
+        ValueShape::TimeOrNever => format!(
+            "{} or `\"{NEVER}\"`",
+            value_of(&ValueShape::Time(Zero::Refused))
+        ),
+        ValueShape::Integer { least, most } => format!("{least} to {most}"),
+        ValueShape::Number => "integer".to_owned(),
+        ValueShape::Choice(choice) => {
             let words = choice.words.iter().map(|word| format!("`\"{word}\"`"));
             words.collect::<Vec<_>>().join(", ")
         }
-        Shape::Table(_) => "table".to_owned(),
-        Shape::Map(Keys::Names, _) => "tables by name".to_owned(),
-        Shape::Map(Keys::Rates, shape) => format!("table: {} by rate", shape.example().0),
-        Shape::List(shape) => match **shape {
-            Shape::Table(_) => "list of tables".to_owned(),
+        ValueShape::Table(_) => "table".to_owned(),
+        ValueShape::Map(Keys::Names, _) => "tables by name".to_owned(),
+        ValueShape::Map(Keys::Rates, shape) => format!("table: {} by rate", shape.example().0),
+        ValueShape::List(shape) => match **shape {
+            ValueShape::Table(_) => "list of tables".to_owned(),
             _ => format!("list of {}s", shape.example().0),
         },
-        Shape::AnyOf(shapes) => {
+        ValueShape::AnyOf(shapes) => {
             let shapes: Vec<_> = shapes.iter().map(value_of).collect();
             shapes.join(" or ")
         }

@@ -4,8 +4,8 @@ use units::Duration;
 
 use crate::flow_table::Remark;
 use crate::{
-    Admission, Class, Control, Event, Flow, Host, Link, Measurement, Message, Modes, Node, Profile,
-    Switch, Traffic, Violation,
+    Admission, Class, Control, EndHost, Flow, Link, Measurement, Message, Modes, Node, Profile,
+    Switch, TimedEvent, Traffic, Violation,
 };
 
 /// A network, its flows, what happens to it and how it is measured.
@@ -26,7 +26,7 @@ pub struct Scenario {
     /// The switches, in the order of their declaration.
     pub switches: Vec<Switch>,
     /// The hosts, in the order of their declaration.
-    pub hosts: Vec<Host>,
+    pub hosts: Vec<EndHost>,
     /// The links, in the order of their declaration.
     pub links: Vec<Link>,
     /// The classes of traffic, the most urgent first.
@@ -37,7 +37,7 @@ pub struct Scenario {
     /// The files whose flows were imported.
     pub imports: Vec<ImportedFile>,
     /// What happens while traffic runs, in order of time.
-    pub events: Vec<Event>,
+    pub events: Vec<TimedEvent>,
     /// When flows send otherwise than they agreed to, in order of time.
     pub violations: Vec<Violation>,
     /// The levels of the network; without them it has one.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::format::{FILE, PROFILE};
 use crate::mistake::LONGEST_NAME;
-use crate::shape::{Keys, NEVER, Need, Shape, Table, Zero};
+use crate::shape::{Keys, NEVER, Need, TableShape, ValueShape, Zero};
 
 /// A number as the reader takes it: digits, with `_` between them if wanted,
 /// and decimals.
@@ -31,7 +31,7 @@ pub fn profile_schema() -> String {
     document("Taktos device profile", &PROFILE)
 }
 
-fn document(title: &str, table: &'static Table) -> String {
+fn document(title: &str, table: &'static TableShape) -> String {
     let mut tables = BTreeMap::new();
     let mut schema = Map::new();
     schema.insert(
@@ -51,7 +51,10 @@ fn document(title: &str, table: &'static Table) -> String {
 }
 
 /// Returns the schema of a table; adds those that it refers to.
-fn object(table: &Table, tables: &mut BTreeMap<String, Map<String, Value>>) -> Map<String, Value> {
+fn object(
+    table: &TableShape,
+    tables: &mut BTreeMap<String, Map<String, Value>>,
+) -> Map<String, Value> {
     let mut properties = Map::new();
     let mut required = Vec::new();
     for key in table.keys {
@@ -72,29 +75,29 @@ fn object(table: &Table, tables: &mut BTreeMap<String, Map<String, Value>>) -> M
 }
 
 fn schema_of(
-    shape: &Shape,
+    shape: &ValueShape,
     tables: &mut BTreeMap<String, Map<String, Value>>,
 ) -> Map<String, Value> {
     match shape {
-        Shape::Text => fields([("type", json!("string"))]),
-        Shape::Time(_) | Shape::Delay(_) => quantity(TIMES, shape),
-        Shape::TimeOrNever => fields([(
+        ValueShape::Text => fields([("type", json!("string"))]),
+        ValueShape::Time(_) | ValueShape::Delay(_) => quantity(TIMES, shape),
+        ValueShape::TimeOrNever => fields([(
             "anyOf",
-            json!([quantity(TIMES, &Shape::Time(Zero::Refused)), { "const": NEVER }]),
+            json!([quantity(TIMES, &ValueShape::Time(Zero::Refused)), { "const": NEVER }]),
         )]),
-        Shape::Rate => quantity(RATES, shape),
-        Shape::Size => quantity(SIZES, shape),
-        Shape::Length => quantity(LENGTHS, shape),
-        Shape::Integer { least, most } => fields([
+        ValueShape::Rate => quantity(RATES, shape),
+        ValueShape::Size => quantity(SIZES, shape),
+        ValueShape::Length => quantity(LENGTHS, shape),
+        ValueShape::Integer { least, most } => fields([
             ("type", json!("integer")),
             ("minimum", json!(least)),
             ("maximum", json!(most)),
         ]),
-        Shape::Number => fields([("type", json!("integer")), ("minimum", json!(0))]),
-        Shape::Choice(choice) => fields([("enum", json!(choice.words))]),
-        Shape::Mac => pattern("^([0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}$", shape),
-        Shape::Address => pattern(r"^([0-9]{1,3}\.){3}[0-9]{1,3}$", shape),
-        Shape::Table(table) => {
+        ValueShape::Number => fields([("type", json!("integer")), ("minimum", json!(0))]),
+        ValueShape::Choice(choice) => fields([("enum", json!(choice.words))]),
+        ValueShape::Mac => pattern("^([0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}$", shape),
+        ValueShape::Address => pattern(r"^([0-9]{1,3}\.){3}[0-9]{1,3}$", shape),
+        ValueShape::Table(table) => {
             let name = definition_name(table);
             if !tables.contains_key(&name) {
                 let schema = object(table, tables);
@@ -102,7 +105,7 @@ fn schema_of(
             }
             fields([("$ref", json!(format!("#/$defs/{name}")))])
         }
-        Shape::Map(keys, shape) => fields([
+        ValueShape::Map(keys, shape) => fields([
             ("type", json!("object")),
             ("propertyNames", json!({ "pattern": key_pattern(*keys) })),
             (
@@ -110,11 +113,11 @@ fn schema_of(
                 Value::Object(schema_of(shape, tables)),
             ),
         ]),
-        Shape::List(shape) => fields([
+        ValueShape::List(shape) => fields([
             ("type", json!("array")),
             ("items", Value::Object(schema_of(shape, tables))),
         ]),
-        Shape::AnyOf(shapes) => {
+        ValueShape::AnyOf(shapes) => {
             let schemas = shapes
                 .iter()
                 .map(|shape| Value::Object(schema_of(shape, tables)));
@@ -123,11 +126,11 @@ fn schema_of(
     }
 }
 
-fn quantity(units: &str, shape: &Shape) -> Map<String, Value> {
+fn quantity(units: &str, shape: &ValueShape) -> Map<String, Value> {
     pattern(&format!(r"^\s*{NUMBER}\s*({units})\s*$"), shape)
 }
 
-fn pattern(pattern: &str, shape: &Shape) -> Map<String, Value> {
+fn pattern(pattern: &str, shape: &ValueShape) -> Map<String, Value> {
     fields([
         ("type", json!("string")),
         ("pattern", json!(pattern)),
@@ -147,7 +150,7 @@ fn key_pattern(keys: Keys) -> String {
 
 /// Returns the name of a table's definition: its title without what makes it a
 /// phrase.
-fn definition_name(table: &Table) -> String {
+fn definition_name(table: &TableShape) -> String {
     let title = table.title.trim_matches(['[', ']']);
     let noun = ["a ", "an ", "the "]
         .iter()

@@ -1,7 +1,7 @@
 //! The shapes that values of a file may have, and whether a value has its shape.
 //!
-//! A format is a tree of [`Table`]s, which say for every key what it means and
-//! which [`Shape`] its value has. The same tables check a file, give typed
+//! A format is a tree of [`TableShape`]s, which say for every key what it means and
+//! which [`ValueShape`] its value has. The same tables check a file, give typed
 //! access to it ([`crate::record`]), and become the JSON Schema
 //! ([`crate::schema`]), so that the three cannot differ.
 
@@ -14,7 +14,7 @@ use units::{BitRate, DataSize, Delay, Duration, ParseQuantityError};
 
 use crate::length::Length;
 use crate::mistake::{LONGEST_NAME, Mistake, nearest, quote};
-use crate::problem::{Place, Problems};
+use crate::problem::{Problems, TextSpan};
 
 /// The word for a time that does not come.
 pub(crate) const NEVER: &str = "never";
@@ -29,17 +29,17 @@ pub(crate) const HIGHEST_RATE: BitRate = BitRate::from_mbps(1_000_000);
 pub(crate) const LARGEST_SIZE: DataSize = DataSize::from_bytes(1_000_000_000);
 
 /// A table of a file: its keys.
-pub(crate) struct Table {
+pub(crate) struct TableShape {
     /// What the table is called in a message, such as "a flow".
     pub(crate) title: &'static str,
-    pub(crate) keys: &'static [Key],
+    pub(crate) keys: &'static [KeyShape],
 }
 
 /// A key of a table.
-pub(crate) struct Key {
+pub(crate) struct KeyShape {
     pub(crate) name: &'static str,
     pub(crate) need: Need,
-    pub(crate) shape: Shape,
+    pub(crate) shape: ValueShape,
     /// What it means, with its default.
     pub(crate) about: &'static str,
 }
@@ -52,7 +52,7 @@ pub(crate) enum Need {
 }
 
 /// What a value may look like.
-pub(crate) enum Shape {
+pub(crate) enum ValueShape {
     Text,
     Time(Zero),
     /// A length of time that is not zero, or [`NEVER`].
@@ -68,16 +68,16 @@ pub(crate) enum Shape {
     },
     /// An integer of 63 bits.
     Number,
-    Choice(&'static Choice),
+    Choice(&'static WordChoice),
     Mac,
     /// An IPv4 address.
     Address,
-    Table(&'static Table),
+    Table(&'static TableShape),
     /// A table of which the user chooses the keys.
-    Map(Keys, &'static Shape),
-    List(&'static Shape),
+    Map(Keys, &'static ValueShape),
+    List(&'static ValueShape),
     /// One of several shapes that differ in their TOML type.
-    AnyOf(&'static [Shape]),
+    AnyOf(&'static [ValueShape]),
 }
 
 /// The keys that a user may choose.
@@ -94,13 +94,13 @@ pub(crate) enum Zero {
     Refused,
 }
 
-pub(crate) struct Choice {
+pub(crate) struct WordChoice {
     pub(crate) what: &'static str,
     pub(crate) words: &'static [&'static str],
 }
 
-impl Table {
-    pub(crate) fn key(&self, name: &str) -> Option<&'static Key> {
+impl TableShape {
+    pub(crate) fn key(&self, name: &str) -> Option<&'static KeyShape> {
         self.keys.iter().find(|key| key.name == name)
     }
 
@@ -109,7 +109,7 @@ impl Table {
     pub(crate) fn check(
         &'static self,
         entries: &DeTable<'_>,
-        place: &Place,
+        place: &TextSpan,
         problems: &mut Problems,
     ) {
         for (key, value) in entries.iter() {
@@ -126,7 +126,7 @@ impl Table {
     }
 
     /// Returns the mistake that `key` is missing in this table.
-    pub(crate) fn missing(&self, key: &Key) -> Mistake {
+    pub(crate) fn missing(&self, key: &KeyShape) -> Mistake {
         Mistake::MissingKey {
             key: key.name,
             table: self.title.to_owned(),
@@ -145,10 +145,10 @@ impl Table {
     }
 }
 
-impl Shape {
+impl ValueShape {
     /// Reports everything in which `value` differs from this shape. `key` is
     /// where its key stands.
-    fn check(&self, value: &Spanned<DeValue<'_>>, key: &Place, problems: &mut Problems) {
+    fn check(&self, value: &Spanned<DeValue<'_>>, key: &TextSpan, problems: &mut Problems) {
         let place = value.span();
         match (self, value.get_ref()) {
             (Self::Table(table), DeValue::Table(entries)) => table.check(entries, key, problems),
@@ -459,7 +459,7 @@ impl Keys {
             Self::Names if is_name(key) => Ok(()),
             Self::Names => Err(Mistake::NotAName { text: quote(key) }),
             Self::Rates => {
-                let rate = Shape::Rate.rate(&DeValue::String(key.into()));
+                let rate = ValueShape::Rate.rate(&DeValue::String(key.into()));
                 rate.map(drop)
             }
         }

@@ -20,7 +20,7 @@ use redb::{Database, ReadableDatabase, ReadableTable, Table, TableDefinition, Ta
 use rustix::fs::OFlags;
 use thiserror::Error;
 
-use super::sealed::{self, TALLY, Tally};
+use super::sealed::{self, SealTally, TALLY};
 
 type Records = TableDefinition<'static, &'static [u8], &'static [u8]>;
 
@@ -62,7 +62,7 @@ pub struct EmbeddedStore {
     path: PathBuf,
     /// None after a failure, until the next change opens it again.
     database: Option<Database>,
-    tally: Tally,
+    tally: SealTally,
     /// What was there before changes that failed, of which something may be there.
     undo: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
 }
@@ -89,7 +89,7 @@ impl EmbeddedStore {
         let database = open_database(path, Presence::MayBeMissing, Trust::Check)?;
         let tally = guarded(|| {
             adopt(&database)?;
-            let mut tally = Tally::default();
+            let mut tally = SealTally::default();
             read(&database, |sealed| tally.add(sealed))?;
             Ok(tally)
         })?;
@@ -111,21 +111,21 @@ impl EmbeddedStore {
         let database = open_database(path, Presence::Needed, Trust::Blind)?;
         let mut found = BTreeMap::new();
         let mut tally = None;
-        for direction in [Direction::Up, Direction::Down] {
+        for direction in [ScanDirection::Up, ScanDirection::Down] {
             // What was found until then is kept.
             let _ = guarded(|| {
                 let transaction = database.begin_read().map_err(access)?;
                 let table = transaction.open_table(RECORDS).map_err(access)?;
                 let mut entries = table.iter().map_err(access)?;
                 let mut next = || match direction {
-                    Direction::Up => entries.next(),
-                    Direction::Down => entries.next_back(),
+                    ScanDirection::Up => entries.next(),
+                    ScanDirection::Down => entries.next_back(),
                 };
                 while let Some(entry) = next() {
                     let (key, sealed) = entry.map_err(access)?;
                     match sealed::open(key.value(), sealed.value()) {
                         Some(_) if key.value() == TALLY => {
-                            tally = Tally::from_sealed(sealed.value());
+                            tally = SealTally::from_sealed(sealed.value());
                         }
                         Some(value) => {
                             found.insert(key.value().to_vec(), value.to_vec());
@@ -215,7 +215,7 @@ enum Trust {
 
 /// From which end records are read.
 #[derive(Clone, Copy)]
-enum Direction {
+enum ScanDirection {
     Up,
     Down,
 }
@@ -277,7 +277,7 @@ fn adopt(database: &Database) -> Result<(), EmbeddedStoreError> {
     {
         let old = transaction.open_table(UNSEALED).map_err(access)?;
         let mut records = transaction.open_table(RECORDS).map_err(access)?;
-        let mut tally = Tally::default();
+        let mut tally = SealTally::default();
         for entry in old.iter().map_err(access)? {
             let (key, value) = entry.map_err(access)?;
             let sealed = sealed::close(key.value(), value.value());
@@ -299,7 +299,7 @@ fn read(
 ) -> Result<Vec<StoreWrite>, EmbeddedStoreError> {
     let transaction = database.begin_read().map_err(access)?;
     let table = transaction.open_table(RECORDS).map_err(access)?;
-    let (mut tally, mut said) = (Tally::default(), None);
+    let (mut tally, mut said) = (SealTally::default(), None);
     let mut records = Vec::new();
     for entry in table.iter().map_err(access)? {
         let (key, sealed) = entry.map_err(access)?;
@@ -312,7 +312,7 @@ fn read(
             )));
         };
         if key == TALLY {
-            said = Tally::from_sealed(sealed);
+            said = SealTally::from_sealed(sealed);
             continue;
         }
         tally.add(sealed);
@@ -344,7 +344,7 @@ fn apply(
     database: &Database,
     undo: &BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     writes: &[StoreWrite],
-    tally: &mut Tally,
+    tally: &mut SealTally,
     before: &mut Vec<(Vec<u8>, Option<Vec<u8>>)>,
 ) -> Result<(), EmbeddedStoreError> {
     let transaction = database.begin_write().map_err(access)?;

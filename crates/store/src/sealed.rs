@@ -15,12 +15,12 @@ const SEAL_BYTES: usize = 8;
 
 /// How many records there are, and what all their seals add up to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct SealTally {
     pub records: u64,
     seals: u64,
 }
 
-impl Tally {
+impl SealTally {
     pub fn add(&mut self, sealed: &[u8]) {
         self.records += 1;
         self.seals ^= seal(sealed);

@@ -10,7 +10,6 @@ mod exit;
 mod explanation;
 mod measure;
 mod profile;
-mod queues;
 mod report_folder;
 mod reproduce;
 mod run;
@@ -24,7 +23,7 @@ mod verify;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use ::measure::report::Extent;
+use ::measure::report::ShownFlows;
 use ::measure::report::text::Details;
 use clap::{Parser, Subcommand, ValueEnum};
 use units::Duration;
@@ -43,7 +42,7 @@ struct Arguments {
 enum Command {
     /// Build the network of a scenario, admit its flows, send real traffic and
     /// judge every promise.
-    Run(Run),
+    Run(RunArgs),
     /// Say which flows of a scenario would be admitted, with which guarantee.
     Check(Check),
     /// Bound delays and backlogs of a network of servers, by one method or all.
@@ -54,13 +53,13 @@ enum Command {
     Verify(verify::Verify),
     /// Run a controller for real switches, and the interface by which programs ask
     /// it.
-    Controller(Box<controller::Controller>),
+    Controller(Box<controller::ControllerArgs>),
     /// Run a switch on existing interfaces, or show what a running one does.
-    Switch(Box<switch::Switch>),
+    Switch(Box<switch::SwitchArgs>),
     /// Show the network that a running controller knows.
-    Topology(client::topology::Topology),
+    Topology(client::topology::TopologyArgs),
     /// Show the hosts that a running controller knows, name some, or forget some.
-    Hosts(client::hosts::Hosts),
+    Hosts(client::hosts::HostsArgs),
     /// Show the flows that are admitted, and how their promises stand.
     Flows(client::flows::Flows),
     /// Ask for flows that arrive in time: one, or those of a file.
@@ -77,7 +76,7 @@ enum Command {
     /// Show the applications of a running controller, load, unload or reload some.
     Apps(client::apps::Apps),
     /// Change how a running controller goes about its work.
-    Settings(client::settings::Settings),
+    Settings(client::settings::SettingsArgs),
     /// Shows in which criticality mode a network is, or changes that.
     Mode(client::mode::Mode),
     /// Show what happened in the network, or what happens.
@@ -92,7 +91,7 @@ enum Command {
 
 /// What `taktos run` is told.
 #[derive(Debug, clap::Args)]
-struct Run {
+struct RunArgs {
     /// The scenario file.
     file: PathBuf,
     /// Where to run it; without this, in `lab` if this machine allows it.
@@ -130,11 +129,11 @@ struct Run {
     json: bool,
 }
 
-impl Run {
-    fn extent(&self) -> Extent {
+impl RunArgs {
+    fn extent(&self) -> ShownFlows {
         match self.all {
-            true => Extent::All,
-            false => Extent::Worst,
+            true => ShownFlows::All,
+            false => ShownFlows::Worst,
         }
     }
 

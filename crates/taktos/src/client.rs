@@ -51,7 +51,7 @@ pub enum ClientError {
     Untrusted { url: String, reason: String },
     /// The controller does not do what was asked.
     #[error("{}", .0.problem.message)]
-    Refused(Box<Refusal>),
+    Refused(Box<ServerRefusal>),
     /// What answers is no controller.
     #[error("what answers at {url} is no Taktos controller: {reason}")]
     Stranger { url: String, reason: String },
@@ -62,7 +62,7 @@ pub enum ClientError {
 
 /// What a controller says about a request that it does not fulfil.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct ServerRefusal {
     pub status: StatusCode,
     pub problem: ProblemBody,
     pub document: Value,
@@ -231,7 +231,7 @@ impl Controller {
         let problem = document.as_ref().map(ProblemDocument::deserialize);
         match (document, problem) {
             (Some(document), Some(Ok(ProblemDocument { error: problem }))) => {
-                ClientError::Refused(Box::new(Refusal {
+                ClientError::Refused(Box::new(ServerRefusal {
                     status,
                     problem,
                     document,

@@ -37,10 +37,10 @@ use units::Duration;
 use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
 
-use carriage::{Carried, EngineChoice, KernelPlan};
+use carriage::{EngineChoice, KernelPlan, OpenedEngine};
 use control_socket::{ControlSocket, usual_path};
-use doors::{Controller, Entrance};
-use event::{EVENTS_WAITING, Event, Told};
+use doors::{DialledController, Entrance};
+use event::{ClosedNotices, DatapathEvent, EVENTS_WAITING};
 use opened_port::{FoundPort, OpenedPort};
 use port_keeper::{KeptPort, PortKeeper};
 use port_plan::PortPlan;
@@ -58,7 +58,7 @@ const STATION: usize = 0;
 
 /// What a switch is to be.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct DatapathPlan {
     pub ports: Vec<PortPlan>,
     pub engine: EngineChoice,
     /// What is wanted of the kernel, if it carries them.
@@ -72,7 +72,7 @@ pub struct Plan {
     /// How many entries a table holds.
     pub table_size: usize,
     /// The controllers that it connects to.
-    pub controllers: Vec<Controller>,
+    pub controllers: Vec<DialledController>,
     /// Where it lets others connect.
     pub entrances: Vec<Entrance>,
     /// How the loop waits for frames.
@@ -151,9 +151,9 @@ pub struct Datapath {
     pub ports: Vec<String>,
     /// The control socket, or why there is none.
     pub control: io::Result<ControlSocket>,
-    events: Receiver<Event>,
+    events: Receiver<DatapathEvent>,
     closed: Receiver<Closed>,
-    told: Told,
+    told: ClosedNotices,
     dialers: Vec<Dialer>,
     listeners: Vec<Listener>,
     packets: PacketThread,
@@ -167,10 +167,10 @@ impl Datapath {
     ///
     /// If this machine lacks an interface, a privilege or a free address. Nothing
     /// is left changed then.
-    pub fn start(plan: &Plan) -> Result<Self, DatapathError> {
+    pub fn start(plan: &DatapathPlan) -> Result<Self, DatapathError> {
         // Before any other thread is there, since threads inherit where they run.
         scheduling::apply(beside(plan.processor));
-        let carried = Carried::take(plan)?;
+        let carried = OpenedEngine::take(plan)?;
         let engine = carried.describe();
         let datapath_id = carried.config.datapath_id;
         let waiting = carried.waiting(plan.waiting);
@@ -207,7 +207,7 @@ impl Datapath {
             control,
             events,
             closed,
-            told: Told::default(),
+            told: ClosedNotices::default(),
             dialers,
             listeners,
             packets: PacketThread::start(packets, own(plan.processor))?,
@@ -216,7 +216,7 @@ impl Datapath {
     }
 
     /// Returns something that happened, if something does within `patience`.
-    pub fn next_event(&mut self, patience: std::time::Duration) -> Option<Event> {
+    pub fn next_event(&mut self, patience: std::time::Duration) -> Option<DatapathEvent> {
         while let Ok(closed) = self.closed.try_recv() {
             if let Some(event) = self.told.news(closed) {
                 return Some(event);
@@ -284,7 +284,7 @@ struct Board {
 }
 
 impl Board {
-    fn of(opened: Vec<OpenedPort>, plan: &Plan) -> io::Result<Self> {
+    fn of(opened: Vec<OpenedPort>, plan: &DatapathPlan) -> io::Result<Self> {
         let mut board = Self {
             bindings: Vec::new(),
             interfaces: Vec::new(),
@@ -321,7 +321,7 @@ fn beside(processor: Option<usize>) -> Wish {
     }
 }
 
-fn configuration(plan: &Plan, found: &[FoundPort]) -> Config {
+fn configuration(plan: &DatapathPlan, found: &[FoundPort]) -> Config {
     let ports: Vec<_> = found.iter().map(|port| port.config.clone()).collect();
     let first = ports.first().map_or(MacAddress::ZERO, |port| port.mac);
     let datapath_id = plan.datapath_id.unwrap_or_else(|| named_after(first));
@@ -351,9 +351,9 @@ fn port_title(number: PortNumber, interface: &str) -> String {
 }
 
 fn dial(
-    plan: &Plan,
+    plan: &DatapathPlan,
     commands: &Sender<Command>,
-    tell: &SyncSender<Event>,
+    tell: &SyncSender<DatapathEvent>,
 ) -> io::Result<Vec<Dialer>> {
     let controllers = plan.controllers.iter().cloned();
     let dial = |controller| doors::dial(controller, commands.clone(), tell.clone());
@@ -363,7 +363,7 @@ fn dial(
 /// Lets others in, by the plan's entrances and by the control socket; by each so
 /// many that nobody takes the place of a controller that is dialled.
 fn let_in(
-    plan: &Plan,
+    plan: &DatapathPlan,
     tools: Option<UnixListener>,
     commands: &Sender<Command>,
 ) -> Result<Vec<Listener>, DatapathError> {

@@ -21,7 +21,7 @@ use crate::tls::claim::Naming;
 use crate::tls::complaints::Complaint;
 use crate::tls::gate::{Gate, Terms};
 use crate::tls::{TlsError, TlsFiles};
-use address::{Address, Transport};
+use address::{Address, EndpointTransport};
 
 /// What users say about where switches come in.
 #[derive(Clone, Debug, clap::Args)]
@@ -101,17 +101,19 @@ impl OpenFlowOptions {
             let addresses = self.addresses.iter();
             addresses.filter(move |address| address.transport == transport)
         };
-        let mut plain = of(Transport::Tcp);
+        let mut plain = of(EndpointTransport::Tcp);
         let (plain, second) = (plain.next(), plain.next());
         if let (Some(first), Some(second)) = (plain, second) {
             return Err(SouthboundError::TwoPlain(*first, *second));
         }
-        let terms = self.terms(of(Transport::Tls).count())?;
+        let terms = self.terms(of(EndpointTransport::Tls).count())?;
         let plain = plain.map(|address| open(*address)).transpose()?;
-        let enciphered = of(Transport::Tls).zip(terms).map(|(address, terms)| {
-            let (listener, address) = open(*address)?;
-            Ok((listener, address, terms))
-        });
+        let enciphered = of(EndpointTransport::Tls)
+            .zip(terms)
+            .map(|(address, terms)| {
+                let (listener, address) = open(*address)?;
+                Ok((listener, address, terms))
+            });
         let enciphered = enciphered.collect::<Result<_, ListenError>>()?;
         Ok(OpenDoors { plain, enciphered })
     }

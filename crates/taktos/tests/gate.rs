@@ -23,7 +23,7 @@ use taktos::tls::TlsFiles;
 use taktos::tls::claim::Naming;
 use taktos::tls::complaints::Complaint;
 use taktos::tls::gate::{Gate, MOST_HANDSHAKES, Terms};
-use taktos::tls::refusal::Refusal;
+use taktos::tls::refusal::TlsRefusal;
 use wire::openflow::{Capabilities, DatapathId, FeaturesReply, Hello, TransactionId};
 
 const NAME: &str = "controller";
@@ -102,14 +102,14 @@ impl Entrance {
 
     /// Asserts that what was dialled is refused for this reason.
     #[track_caller]
-    fn refuses(&self, mut line: Line, reason: &Refusal) {
+    fn refuses(&self, mut line: Line, reason: &TlsRefusal) {
         let _ = line.write_all(b"hello");
         assert!(read(&mut line, 1).is_err(), "let in");
         self.complains(reason);
     }
 
     #[track_caller]
-    fn complains(&self, expected: &Refusal) {
+    fn complains(&self, expected: &TlsRefusal) {
         match self.told.recv_timeout(PATIENCE).unwrap() {
             Complaint::Refused { reason, .. } => assert_eq!(reason, *expected),
             Complaint::More(count) => panic!("{count} more"),
@@ -162,17 +162,17 @@ fn who_is_not_certified_is_refused_with_the_reason_and_harms_nobody() {
 
     entrance.refuses(
         entrance.dial(entrance.site.client(None)),
-        &Refusal::NoCertificate,
+        &TlsRefusal::NoCertificate,
     );
-    entrance.refuses(entrance.dial_with(&forged), &Refusal::Stranger);
-    entrance.refuses(entrance.dial_with(&old), &Refusal::Expired);
+    entrance.refuses(entrance.dial_with(&forged), &TlsRefusal::Stranger);
+    entrance.refuses(entrance.dial_with(&old), &TlsRefusal::Expired);
     let distrustful = entrance.dial(stranger.client(Some(&forged)));
-    entrance.refuses(distrustful, &Refusal::Distrust("UnknownCA".to_owned()));
+    entrance.refuses(distrustful, &TlsRefusal::Distrust("UnknownCA".to_owned()));
     let mut plain_openflow = entrance.connect();
     plain_openflow.write_all(&[4, 0, 0, 8, 0, 0, 0, 1]).unwrap();
-    entrance.complains(&Refusal::NoTls);
+    entrance.complains(&TlsRefusal::NoTls);
     drop(entrance.connect());
-    entrance.complains(&Refusal::Left);
+    entrance.complains(&TlsRefusal::Left);
 
     inside.write_all(b"still").unwrap();
     assert_eq!(read(&mut plain, 5).unwrap(), b"still");
@@ -186,7 +186,7 @@ fn who_never_shakes_hands_is_shown_out_and_keeps_nobody_out_meanwhile() {
 
     entrance.admit();
 
-    entrance.complains(&Refusal::Crowded);
+    entrance.complains(&TlsRefusal::Crowded);
     for mut stream in silent {
         assert_eq!(stream.read(&mut [0]).unwrap(), 0);
     }
@@ -199,18 +199,18 @@ fn who_comes_beyond_the_limit_is_refused_until_somebody_leaves() {
 
     let mut second = entrance.connect();
     let shown_out = second.read(&mut [0]);
-    entrance.complains(&Refusal::Full);
+    entrance.complains(&TlsRefusal::Full);
     drop(line);
     assert_eq!(plain.read(&mut [0]).unwrap(), 0);
     drop(plain);
 
     assert!(matches!(shown_out, Ok(0)) || shown_out.is_err());
     // The gate may need a moment to notice that a place is free.
-    while let Some(Refusal::Full) = try_again(&entrance) {}
+    while let Some(TlsRefusal::Full) = try_again(&entrance) {}
 }
 
 /// Tries to be let in; returns why not.
-fn try_again(entrance: &Entrance) -> Option<Refusal> {
+fn try_again(entrance: &Entrance) -> Option<TlsRefusal> {
     let mut line = entrance.dial_with(&entrance.site.certify("switch"));
     if line.write_all(b"hello").is_ok() && line.flush().is_ok() {
         return None;
@@ -312,7 +312,7 @@ fn a_switch_is_only_the_one_that_its_certificate_names_if_that_is_asked_for() {
     let mut plain = entrance.let_in.recv_timeout(PATIENCE).unwrap();
 
     assert_eq!(plain.read(&mut [0]).unwrap(), 0, "an impostor was heard");
-    entrance.complains(&Refusal::Impostor(DatapathId(0xa2)));
+    entrance.complains(&TlsRefusal::Impostor(DatapathId(0xa2)));
 }
 
 fn features(datapath: DatapathId) -> FeaturesReply {

@@ -5,7 +5,7 @@ mod virtual_run;
 
 use calculus::admission::Spare;
 use measure::report::text::Details;
-use measure::report::{Extent, Report, RunVerdict};
+use measure::report::{Report, RunVerdict, ShownFlows};
 use run::experiment::SimEngine;
 use scenario::{MachineShare, Scenario};
 use units::{Delay, Duration};
@@ -16,10 +16,13 @@ use virtual_run::{carry_out, carry_out_by, carry_out_with, scenario, text_of};
 fn the_same_seed_gives_the_same_report_to_the_byte() {
     let [first, second] = [7, 7].map(run);
 
-    assert_eq!(first.to_json(Extent::Worst), second.to_json(Extent::Worst));
     assert_eq!(
-        first.document(Details::Few, Extent::Worst).to_page(),
-        second.document(Details::Few, Extent::Worst).to_page()
+        first.to_json(ShownFlows::Worst),
+        second.to_json(ShownFlows::Worst)
+    );
+    assert_eq!(
+        first.document(Details::Few, ShownFlows::Worst).to_page(),
+        second.document(Details::Few, ShownFlows::Worst).to_page()
     );
 }
 
@@ -33,7 +36,10 @@ fn the_compiled_form_of_the_tables_gives_the_same_report_as_the_tables() {
         .map(|engine| carry_out_by(engine, &scenario, Spare::default()));
 
     assert_eq!(tables.verdict(), RunVerdict::Held);
-    assert_eq!(tables.to_json(Extent::All), compiled.to_json(Extent::All));
+    assert_eq!(
+        tables.to_json(ShownFlows::All),
+        compiled.to_json(ShownFlows::All)
+    );
 }
 
 /// The same with levels: signals, monitors and shadow entries.
@@ -44,12 +50,18 @@ fn the_compiled_form_changes_levels_as_the_tables_do() {
     let [tables, compiled] = [SimEngine::Tables, SimEngine::Compiled]
         .map(|engine| carry_out_by(engine, &scenario, Spare::default()));
 
-    assert_eq!(tables.to_json(Extent::All), compiled.to_json(Extent::All));
+    assert_eq!(
+        tables.to_json(ShownFlows::All),
+        compiled.to_json(ShownFlows::All)
+    );
 }
 
 #[test]
 fn another_seed_gives_another_report() {
-    assert_ne!(run(7).to_json(Extent::Worst), run(8).to_json(Extent::Worst));
+    assert_ne!(
+        run(7).to_json(ShownFlows::Worst),
+        run(8).to_json(ShownFlows::Worst)
+    );
 }
 
 /// S2-10: what a level gives up is no loss, and each frame counts at one level.
@@ -263,7 +275,7 @@ fn a_report_says_for_how_much_slower_switches_it_would_hold() {
     let least = factors.iter().min().unwrap();
     assert!(factors.len() > 8 && *least >= 1_000, "{factors:?}");
     let factor = format!("up to {}.{} times", least / 1_000, least / 100 % 10);
-    let text = report.document(Details::Few, Extent::Worst).to_text();
+    let text = report.document(Details::Few, ShownFlows::Worst).to_text();
     assert!(text.contains(&factor), "{factor}: {text}");
     assert!(
         text.contains("The busiest switch, s4, may have to work"),

@@ -8,14 +8,14 @@ use crate::workspace::Workspace;
 
 /// The compiler and the hashes of what went in and came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
+pub struct BytecodeOrigin {
     /// How the compiler names itself.
     pub compiler: String,
     sources: u64,
     object: u64,
 }
 
-impl Origin {
+impl BytecodeOrigin {
     /// Returns the origin of `object`.
     pub fn of(compiler: &str, sources: &Sources, object: &[u8]) -> Self {
         let mut hash = Hash::default();
@@ -42,7 +42,7 @@ impl Origin {
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for BytecodeOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "compiler: {}", self.compiler)?;
         writeln!(f, "sources: {:016x}", self.sources)?;
@@ -115,10 +115,10 @@ mod tests {
     #[test]
     fn an_origin_is_read_as_it_was_written() {
         let sources = Sources { hash: 7 };
-        let origin = Origin::of("clang version 14", &sources, b"object");
+        let origin = BytecodeOrigin::of("clang version 14", &sources, b"object");
 
-        assert_eq!(Origin::parse(&origin.to_string()), Some(origin));
-        assert_eq!(Origin::parse("compiler: clang"), None);
+        assert_eq!(BytecodeOrigin::parse(&origin.to_string()), Some(origin));
+        assert_eq!(BytecodeOrigin::parse("compiler: clang"), None);
     }
 
     #[test]

@@ -7,9 +7,10 @@ use crate::failure::Failure;
 use crate::finding::Finding;
 use crate::manifest::{all_dependencies, dependencies, entries};
 use crate::rooms::{
-    BANNED_IN_PURE_ROOMS, Kind, Outside, PARTS, PARTS_FOLDER, ROOMS, Room, UNSAFE_ROOM,
+    BANNED_IN_PURE_ROOMS, CrateBoundary, CrateKind, Outside, PARTS, PARTS_FOLDER, ROOMS,
+    UNSAFE_ROOM,
 };
-use crate::source::Source;
+use crate::source::RustFile;
 use crate::workspace::Workspace;
 
 /// Checks the manifests and lint files of all crates, and the profiles.
@@ -17,7 +18,7 @@ use crate::workspace::Workspace;
 /// # Errors
 ///
 /// If a file cannot be read.
-pub fn check(workspace: &Workspace, sources: &[Source]) -> Result<Vec<Finding>, Failure> {
+pub fn check(workspace: &Workspace, sources: &[RustFile]) -> Result<Vec<Finding>, Failure> {
     let mut findings = strangers(workspace);
     for room in &ROOMS {
         let folder = Path::new("crates").join(room.name);
@@ -30,7 +31,7 @@ pub fn check(workspace: &Workspace, sources: &[Source]) -> Result<Vec<Finding>, 
         let text = workspace.read(&manifest)?;
         findings.extend(check_dependencies(room, &manifest, &text));
         findings.extend(check_lints(room.name, &manifest, &text));
-        if room.kind == Kind::Pure {
+        if room.kind == CrateKind::Pure {
             let lints = folder.join("clippy.toml");
             let text = if workspace.has(&lints) {
                 workspace.read(&lints)?
@@ -75,7 +76,7 @@ fn idle(
     workspace: &Workspace,
     root: &Path,
     text: &str,
-    sources: &[Source],
+    sources: &[RustFile],
 ) -> Result<Vec<Finding>, Failure> {
     let mut taken = Vec::new();
     let mut findings = Vec::new();
@@ -117,7 +118,7 @@ fn unnamed(manifest: &Path, text: &str, code: &[&str]) -> Vec<Finding> {
     findings.collect()
 }
 
-fn check_dependencies(room: &Room, manifest: &Path, text: &str) -> Vec<Finding> {
+fn check_dependencies(room: &CrateBoundary, manifest: &Path, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, line) in dependencies(text) {
         let ours = ROOMS.iter().any(|it| it.name == name);
@@ -194,7 +195,7 @@ fn check_profiles(manifest: &Path, text: &str) -> Vec<Finding> {
     findings
 }
 
-fn check_unsafe(source: &Source) -> Vec<Finding> {
+fn check_unsafe(source: &RustFile) -> Vec<Finding> {
     let home: PathBuf = ["crates", UNSAFE_ROOM].iter().collect();
     if source.path.starts_with(home) {
         return Vec::new();
@@ -211,7 +212,7 @@ fn check_unsafe(source: &Source) -> Vec<Finding> {
 }
 
 /// Finds where a part of the controller names one below its own (decision 0028).
-fn check_parts(source: &Source) -> Vec<Finding> {
+fn check_parts(source: &RustFile) -> Vec<Finding> {
     let part = |word: &str| PARTS.iter().position(|part| *part == word);
     let own = source.code.iter().filter_map(|line| {
         let owner = line.strip_prefix("impl ")?.strip_suffix(" {")?;
@@ -250,8 +251,8 @@ mod tests {
         check_bans, check_dependencies, check_lints, check_parts, check_profiles, check_unsafe,
         unnamed,
     };
-    use crate::rooms::{BANNED_IN_PURE_ROOMS, ROOMS, Room};
-    use crate::source::Source;
+    use crate::rooms::{BANNED_IN_PURE_ROOMS, CrateBoundary, ROOMS};
+    use crate::source::RustFile;
 
     #[test]
     fn a_dependency_is_named_in_the_sources_or_goes() {
@@ -334,8 +335,8 @@ mod tests {
     fn only_linux_relaxes_unsafe() {
         let text = "#[allow(unsafe_code)]\nfn f() {}\n";
 
-        let in_wire = check_unsafe(&Source::parse(Path::new("crates/wire/src/a.rs"), text));
-        let in_linux = check_unsafe(&Source::parse(Path::new("crates/linux/src/a.rs"), text));
+        let in_wire = check_unsafe(&RustFile::parse(Path::new("crates/wire/src/a.rs"), text));
+        let in_linux = check_unsafe(&RustFile::parse(Path::new("crates/linux/src/a.rs"), text));
 
         assert_eq!((in_wire.len(), in_linux.len()), (1, 0));
     }
@@ -345,8 +346,8 @@ mod tests {
         let path = Path::new("crates/controller/src/controller/tables.rs");
         let text = "use super::Promises;\nimpl Tables {\n    fn f(owners: &Owners) {}\n}\n";
 
-        let findings = check_parts(&Source::parse(path, text));
-        let elsewhere = check_parts(&Source::parse(Path::new("crates/sim/src/a.rs"), text));
+        let findings = check_parts(&RustFile::parse(path, text));
+        let elsewhere = check_parts(&RustFile::parse(Path::new("crates/sim/src/a.rs"), text));
 
         let texts: Vec<String> = findings.iter().map(ToString::to_string).collect();
         assert_eq!(
@@ -359,7 +360,7 @@ mod tests {
         assert_eq!(elsewhere, []);
     }
 
-    fn room(name: &str) -> &'static Room {
+    fn room(name: &str) -> &'static CrateBoundary {
         ROOMS.iter().find(|it| it.name == name).unwrap()
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::citation::{citations, is_listed, listed_keys};
 use crate::failure::Failure;
 use crate::finding::Finding;
-use crate::source::Source;
+use crate::source::RustFile;
 use crate::workspace::Workspace;
 
 const REQUIREMENTS: &str = "docs/requirements.md";
@@ -18,7 +18,7 @@ const PAPERS: &str = "docs/papers.md";
 /// # Errors
 ///
 /// If one of the two lists cannot be read.
-pub fn check(workspace: &Workspace, sources: &[Source]) -> Result<Vec<Finding>, Failure> {
+pub fn check(workspace: &Workspace, sources: &[RustFile]) -> Result<Vec<Finding>, Failure> {
     let requirements = listed_keys(&workspace.read(Path::new(REQUIREMENTS))?);
     let papers = listed_keys(&workspace.read(Path::new(PAPERS))?);
     let ours = sources
@@ -30,7 +30,7 @@ pub fn check(workspace: &Workspace, sources: &[Source]) -> Result<Vec<Finding>, 
 }
 
 fn check_source(
-    source: &Source,
+    source: &RustFile,
     requirements: &BTreeSet<String>,
     papers: &BTreeSet<String>,
 ) -> Vec<Finding> {
@@ -55,12 +55,12 @@ mod tests {
     use std::path::Path;
 
     use super::check_source;
-    use crate::source::Source;
+    use crate::source::RustFile;
 
     #[test]
     fn what_is_cited_has_to_be_listed() {
         let text = "/// LOKO Eq. (9), S4-7.\n/// SILO Eq. (1), S9-9.\n";
-        let source = Source::parse(Path::new("src/a.rs"), text);
+        let source = RustFile::parse(Path::new("src/a.rs"), text);
 
         let findings = check_source(&source, &set("S4-7"), &set("LOKO"));
 

@@ -2,7 +2,7 @@
 //! what is in them.
 
 use crate::finding::Finding;
-use crate::source::Source;
+use crate::source::RustFile;
 
 /// A file without its tests above this many lines is two things.
 const FILE_LINES_MAX: usize = 1_000;
@@ -18,7 +18,7 @@ const UNFINISHED: [&str; 3] = ["todo!", "unimplemented!", "dbg!"];
 const PROMISES: [&str; 2] = ["TODO", "FIXME"];
 
 /// Checks one file.
-pub fn check(source: &Source) -> Vec<Finding> {
+pub fn check(source: &RustFile) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(check_name(source));
     findings.extend(check_length(source));
@@ -27,7 +27,7 @@ pub fn check(source: &Source) -> Vec<Finding> {
     findings
 }
 
-fn check_name(source: &Source) -> Option<Finding> {
+fn check_name(source: &RustFile) -> Option<Finding> {
     let names = source.path.iter().filter_map(|part| part.to_str());
     let mut stems = names.map(|name| name.strip_suffix(".rs").unwrap_or(name));
     let empty = stems.find(|stem| EMPTY_NAMES.contains(stem))?;
@@ -35,7 +35,7 @@ fn check_name(source: &Source) -> Option<Finding> {
     Some(Finding::in_file(&source.path, text))
 }
 
-fn check_length(source: &Source) -> Option<Finding> {
+fn check_length(source: &RustFile) -> Option<Finding> {
     let lines = (1..=source.lines.len())
         .filter(|&line| !source.is_test(line))
         .count();
@@ -53,7 +53,7 @@ fn check_length(source: &Source) -> Option<Finding> {
     }
 }
 
-fn check_functions(source: &Source) -> Vec<Finding> {
+fn check_functions(source: &RustFile) -> Vec<Finding> {
     let mut findings = Vec::new();
     for function in &source.functions {
         let lines = function.lines.clone().count();
@@ -72,7 +72,7 @@ fn check_functions(source: &Source) -> Vec<Finding> {
     findings
 }
 
-fn check_words(source: &Source) -> Vec<Finding> {
+fn check_words(source: &RustFile) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (index, (line, code)) in source.lines.iter().zip(&source.code).enumerate() {
         if let Some(word) = UNFINISHED.iter().find(|word| code.contains(**word)) {
@@ -97,7 +97,7 @@ mod tests {
 
     use super::{FILE_LINES_MAX, FILE_LINES_SEAM, FUNCTION_LINES_MAX, check};
     use crate::finding::{Finding, Severity};
-    use crate::source::Source;
+    use crate::source::RustFile;
 
     #[test]
     fn a_name_that_says_nothing_is_refused() {
@@ -152,6 +152,6 @@ mod tests {
     }
 
     fn findings_in(path: &str, text: &str) -> Vec<Finding> {
-        check(&Source::parse(Path::new(path), text))
+        check(&RustFile::parse(Path::new(path), text))
     }
 }

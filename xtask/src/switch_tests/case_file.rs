@@ -13,7 +13,7 @@ const RATE: &str = "\"pktps\":";
 
 /// How many frames the cases of a file send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Load {
+pub enum CaseLoad {
     /// A few.
     Single,
     /// Some hundreds or thousands a second, for half a minute.
@@ -22,7 +22,7 @@ pub enum Load {
     Flood,
 }
 
-impl Load {
+impl CaseLoad {
     /// Every load, in the order in which they run.
     pub const ALL: [Self; 3] = [Self::Single, Self::Stream, Self::Flood];
 
@@ -67,7 +67,7 @@ pub struct CaseFile {
     /// Where it lies.
     pub path: PathBuf,
     /// How many frames its cases send.
-    pub load: Load,
+    pub load: CaseLoad,
 }
 
 impl CaseFile {
@@ -81,7 +81,7 @@ impl CaseFile {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         Ok(Self {
             name: format!("{}-{name}", family.name()),
-            load: Load::of(&text),
+            load: CaseLoad::of(&text),
             path,
         })
     }
@@ -95,16 +95,16 @@ fn leading_number(text: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::Load;
+    use super::CaseLoad;
 
     #[test]
     fn the_highest_rate_of_a_file_says_how_much_it_needs() {
         for (text, load) in [
-            ("\"ingress\": []", Load::Single),
-            ("\"pktps\":175,", Load::Stream),
-            ("\"pktps\": 200, \"pktps\":20000\n", Load::Flood),
+            ("\"ingress\": []", CaseLoad::Single),
+            ("\"pktps\":175,", CaseLoad::Stream),
+            ("\"pktps\": 200, \"pktps\":20000\n", CaseLoad::Flood),
         ] {
-            assert_eq!(Load::of(text), load, "{text}");
+            assert_eq!(CaseLoad::of(text), load, "{text}");
         }
     }
 }

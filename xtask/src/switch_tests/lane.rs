@@ -7,7 +7,7 @@ use std::process::{Child, Stdio};
 use std::sync::mpsc::Sender;
 use std::thread;
 
-use super::stage::Stage;
+use super::stage::TesterRun;
 use crate::failure::Failure;
 use crate::namespaces::Namespaces;
 
@@ -36,7 +36,7 @@ impl Lane {
     /// If the process cannot be started.
     pub fn start(
         namespaces: Namespaces,
-        stage: &Stage,
+        stage: &TesterRun,
         lane: usize,
         news: Sender<(usize, News)>,
     ) -> Result<Self, Failure> {

@@ -20,7 +20,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::case_file::{CaseFile, Load};
+use super::case_file::{CaseFile, CaseLoad};
 use super::{Engine, Target};
 use crate::failure::Failure;
 use crate::workspace::Workspace;
@@ -36,13 +36,13 @@ const LISTENS: &str = ":19FD 00000000:0000 0A";
 
 /// What one tester is to do.
 #[derive(Clone, Debug)]
-pub struct Stage {
+pub struct TesterRun {
     /// Where databases, sockets and logs go. Its folder `cases` holds the tests.
     pub folder: PathBuf,
     /// The switch to be tested.
     pub target: Target,
     /// What its cases are like.
-    pub load: Load,
+    pub load: CaseLoad,
     /// The pause after each case.
     pub interval_s: u32,
     /// The interpreter that has os-ken.
@@ -51,7 +51,7 @@ pub struct Stage {
     pub taktos: PathBuf,
 }
 
-impl Stage {
+impl TesterRun {
     /// Returns the words by which this program is told to set the stage.
     pub fn words(&self) -> Vec<String> {
         vec![
@@ -72,7 +72,7 @@ impl Stage {
         Some(Self {
             folder: PathBuf::from(folder),
             target: Target::from_word(target)?,
-            load: Load::from_word(load)?,
+            load: CaseLoad::from_word(load)?,
             interval_s: interval_s.parse().ok()?,
             python: PathBuf::from(python),
             taktos: PathBuf::from(taktos),
@@ -87,7 +87,7 @@ impl Stage {
     /// If a cable cannot be laid or a program cannot be started.
     pub fn run(&self, workspace: &Workspace) -> Result<ExitCode, Failure> {
         end_with_standard_input();
-        if self.load == Load::Flood {
+        if self.load == CaseLoad::Flood {
             // Before all ordinary programs, as everything that is started from
             // here. Where it is not allowed, the tester may fall behind its rate.
             let _ = self.call("chrt", &["--rr", "--pid", "1", "1"]);
@@ -140,9 +140,9 @@ impl Stage {
         let cache = match self.load {
             // It lags behind the tables, by which one test in five fails: without
             // room in it every frame is judged by the tables as they stand.
-            Load::Single => "other_config:flow-limit=0",
+            CaseLoad::Single => "other_config:flow-limit=0",
             // It is needed here, and what it counts is to come to light soon.
-            Load::Stream | Load::Flood => "other_config:max-revalidator=100",
+            CaseLoad::Stream | CaseLoad::Flood => "other_config:max-revalidator=100",
         };
         self.vsctl(&[&set[..], &[cache]].concat())?;
         self.call("ovs-vswitchd", &[&options[..], &[database]].concat())

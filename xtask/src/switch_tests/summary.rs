@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::Target;
 use super::family::Family;
-use super::transcript::Case;
+use super::transcript::CaseVerdict;
 use crate::failure::Failure;
 
 /// The result of a run.
@@ -22,12 +22,12 @@ pub struct Summary {
     /// How long it took.
     pub took: Duration,
     /// Every case that came to a verdict.
-    pub cases: Vec<Case>,
+    pub cases: Vec<CaseVerdict>,
 }
 
 impl Summary {
     /// Returns the cases that failed, in the order in which they did.
-    pub fn failures(&self) -> impl Iterator<Item = &Case> {
+    pub fn failures(&self) -> impl Iterator<Item = &CaseVerdict> {
         self.cases.iter().filter(|case| case.failure.is_some())
     }
 
@@ -74,7 +74,8 @@ impl Summary {
     fn families(&self) -> impl Iterator<Item = (Family, usize, usize)> {
         let count = |family, failed| {
             let cases = self.cases.iter();
-            let counted = |case: &&Case| case.family == family && case.failure.is_some() == failed;
+            let counted =
+                |case: &&CaseVerdict| case.family == family && case.failure.is_some() == failed;
             cases.filter(counted).count()
         };
         let all = Family::ALL.into_iter();
@@ -131,11 +132,11 @@ fn text(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Case, Duration, Family, Summary, Target, text};
+    use super::{CaseVerdict, Duration, Family, Summary, Target, text};
 
     #[test]
     fn families_that_did_not_run_are_left_out() {
-        let case = |family, failure: Option<&str>| Case {
+        let case = |family, failure: Option<&str>| CaseVerdict {
             family,
             file: "a file".to_owned(),
             name: "a case".to_owned(),

@@ -16,7 +16,7 @@ const REASON_INDENT: &str = "        ";
 
 /// The verdict on one case.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Case {
+pub struct CaseVerdict {
     /// The family that its file belongs to.
     pub family: Family,
     /// What its file calls itself.
@@ -32,13 +32,13 @@ pub struct Case {
 pub struct Transcript {
     file: Option<(Family, String)>,
     /// A case that failed and whose reason comes with the next line.
-    failed: Option<Case>,
+    failed: Option<CaseVerdict>,
     ended: bool,
 }
 
 impl Transcript {
     /// Takes the next line, and returns the case whose verdict it completes.
-    pub fn take(&mut self, line: &str) -> Option<Case> {
+    pub fn take(&mut self, line: &str) -> Option<CaseVerdict> {
         let line = line.trim_end();
         if let Some(mut case) = self.failed.take() {
             let reason = line.strip_prefix(REASON_INDENT);
@@ -63,10 +63,10 @@ impl Transcript {
         self.ended
     }
 
-    fn case(&mut self, line: &str) -> Option<Case> {
+    fn case(&mut self, line: &str) -> Option<CaseVerdict> {
         let (name, verdict) = line.rsplit_once(' ')?;
         let (family, file) = self.file.clone()?;
-        let case = Case {
+        let case = CaseVerdict {
             family,
             file,
             name: name.trim_end().to_owned(),
@@ -85,7 +85,7 @@ impl Transcript {
 
 #[cfg(test)]
 mod tests {
-    use super::{Case, Family, Transcript};
+    use super::{CaseVerdict, Family, Transcript};
 
     #[test]
     fn a_verdict_belongs_to_the_file_above_it() {
@@ -126,15 +126,15 @@ mod tests {
         assert!(!transcript.has_ended());
     }
 
-    fn read(lines: &[&str]) -> (Vec<Case>, Transcript) {
+    fn read(lines: &[&str]) -> (Vec<CaseVerdict>, Transcript) {
         let mut transcript = Transcript::default();
         let cases = lines.iter().filter_map(|line| transcript.take(line));
         let cases = cases.collect();
         (cases, transcript)
     }
 
-    fn case(family: Family, file: &str, name: &str, failure: Option<&str>) -> Case {
-        Case {
+    fn case(family: Family, file: &str, name: &str, failure: Option<&str>) -> CaseVerdict {
+        CaseVerdict {
             family,
             file: file.to_owned(),
             name: name.to_owned(),

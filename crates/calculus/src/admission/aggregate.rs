@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use units::{DataSize, Delay};
 
 use super::ledger::FlowId;
-use super::plan::Sent;
+use super::plan::SenderTraffic;
 use super::request::{Redundant, Request, Tree};
 use super::stage::FailureId;
 use crate::bounds::processing::FrameBucket;
@@ -28,7 +28,7 @@ pub(super) struct Aggregate<'a> {
     pub(super) largest_frame: DataSize,
     pub(super) contracts: Contracts,
     /// What the ledger has reserved for those of them that have a promise.
-    pub(super) standing: Vec<Sent<'a>>,
+    pub(super) standing: Vec<SenderTraffic<'a>>,
     /// Whether what they bring together is another thing.
     pub(super) is_joined: bool,
 }
@@ -42,7 +42,7 @@ pub(super) struct Contracts {
 }
 
 /// What has to be the same.
-pub(super) type Ways<'a> = (
+pub(super) type AggregateKey<'a> = (
     u8,
     Delay,
     [bool; 2],
@@ -58,7 +58,7 @@ pub(super) fn gather<'a>(
     flows: impl IntoIterator<Item = (Who, &'a Request)>,
 ) {
     let known = aggregates.iter().enumerate();
-    let mut places: BTreeMap<Ways<'a>, usize> = known
+    let mut places: BTreeMap<AggregateKey<'a>, usize> = known
         .map(|(at, aggregate)| (ways(aggregate.hastiest), at))
         .collect();
     for (who, request) in flows {
@@ -78,7 +78,7 @@ pub(super) fn asked<'a>(
     placed.map(|(at, request)| (Who::Asked(at), request))
 }
 
-pub(super) fn ways(request: &Request) -> Ways<'_> {
+pub(super) fn ways(request: &Request) -> AggregateKey<'_> {
     (
         request.class,
         request.initial,
@@ -118,20 +118,22 @@ impl<'a> Aggregate<'a> {
     /// Notes whether something is reserved for a flow by itself.
     fn stand(&mut self, request: &'a Request, who: Who) {
         match who {
-            Who::Promised(_) => self.standing.push(Sent::new(request, request.traffic())),
+            Who::Promised(_) => self
+                .standing
+                .push(SenderTraffic::new(request, request.traffic())),
             Who::Asked(_) => self.is_joined = true,
         }
     }
 
     /// Returns what all of them bring.
-    pub(super) fn sent(&self) -> Sent<'a> {
+    pub(super) fn sent(&self) -> SenderTraffic<'a> {
         self.contracts.sent(self.hastiest, self.largest_frame)
     }
 }
 
 impl Contracts {
     pub(super) fn of(request: &Request) -> Self {
-        let (traffic, frames, peak) = Sent::new(request, request.traffic()).buckets();
+        let (traffic, frames, peak) = SenderTraffic::new(request, request.traffic()).buckets();
         Self {
             traffic,
             frames,
@@ -168,9 +170,9 @@ impl Contracts {
     }
 
     /// Returns what flows bring that go the ways of `request`.
-    pub(super) fn sent(self, request: &Request, largest_frame: DataSize) -> Sent<'_> {
+    pub(super) fn sent(self, request: &Request, largest_frame: DataSize) -> SenderTraffic<'_> {
         let together = (self.traffic, self.frames);
-        Sent::of_many(request, largest_frame, together, self.peak)
+        SenderTraffic::of_many(request, largest_frame, together, self.peak)
     }
 }
 

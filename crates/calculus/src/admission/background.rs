@@ -26,7 +26,7 @@ use units::Delay;
 use super::budgets::loads_of;
 use super::check::worst_delay;
 use super::ledger::{FlowId, Ledger};
-use super::plan::Plan;
+use super::plan::ReservationPlanner;
 use super::refusal::Refusal;
 use super::request::Request;
 use super::stage::{Stage, StageId};
@@ -37,7 +37,7 @@ const ROUNDS: usize = 64;
 
 /// Which failures the bounds hold for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Network {
+pub enum FailureScope {
     /// None: each flow is on its base tree.
     Unbroken,
     /// Any one of those that are provided for, and the change of trees.
@@ -47,7 +47,7 @@ pub enum Network {
 /// Bounds of the flows that there are.
 #[derive(Clone, Debug)]
 pub struct Background {
-    network: Network,
+    network: FailureScope,
     /// The stages, with what frames meet there in place of the budgets.
     stages: Vec<Stage>,
     rounds: usize,
@@ -66,12 +66,12 @@ pub struct Met {
 impl Background {
     /// Bounds what the flows of a ledger meet.
     #[must_use]
-    pub fn of(ledger: &Ledger, network: Network) -> Self {
+    pub fn of(ledger: &Ledger, network: FailureScope) -> Self {
         let requests: Vec<_> = ledger
             .requests()
             .map(|(_, it)| seen_in(it, network))
             .collect();
-        let mut plan = Plan::new(ledger.stages().len());
+        let mut plan = ReservationPlanner::new(ledger.stages().len());
         let mut background = Self {
             network,
             stages: ledger.stages().to_vec(),
@@ -100,7 +100,7 @@ impl Background {
     pub fn what_if(
         ledger: &Ledger,
         request: &Request,
-        network: Network,
+        network: FailureScope,
     ) -> Result<(Self, FlowId, Ledger), Refusal> {
         let mut ledger = ledger.clone();
         let admitted = ledger.admit(request.clone())?;
@@ -118,7 +118,7 @@ impl Background {
     #[must_use]
     pub fn of_flow(&self, ledger: &Ledger, id: FlowId) -> Option<Met> {
         let request = seen_in(ledger.request(id)?, self.network);
-        let mut plan = Plan::new(self.stages.len());
+        let mut plan = ReservationPlanner::new(self.stages.len());
         let drawn = plan.draw(&request, request.traffic(), &self.stages);
         drawn.expect("what is met takes no longer than the budgets");
         let leaves = plan.leaves().iter();
@@ -138,11 +138,11 @@ impl Background {
 }
 
 /// Returns what a flow reserves in the network.
-fn seen_in(request: &Request, network: Network) -> Request {
+fn seen_in(request: &Request, network: FailureScope) -> Request {
     let mut request = request.clone();
     match network {
-        Network::Unbroken => request.alternatives.clear(),
-        Network::AnyFailure => {}
+        FailureScope::Unbroken => request.alternatives.clear(),
+        FailureScope::AnyFailure => {}
     }
     request
 }
@@ -153,7 +153,7 @@ fn bounds_after(
     stages: &[Stage],
     ledger: &Ledger,
     requests: &[Request],
-    plan: &mut Plan,
+    plan: &mut ReservationPlanner,
 ) -> Option<Vec<Stage>> {
     let unpromised: Vec<_> = ledger.unpromised_work().collect();
     let loads = loads_of(stages, &unpromised, requests, plan)?;
@@ -205,7 +205,7 @@ mod tests {
         let mut ledger = ledger();
         let id = ledger.admit(flow()).unwrap().id;
 
-        let background = Background::of(&ledger, Network::Unbroken);
+        let background = Background::of(&ledger, FailureScope::Unbroken);
 
         // 100 us behind a frame in the way, and at the next port the same again: its
         // own frame has not grown by a bit.
@@ -221,9 +221,10 @@ mod tests {
         let mut ledger = ledger();
         let id = ledger.admit(flow()).unwrap().id;
         let before = ledger.clone();
-        let alone = Background::of(&ledger, Network::Unbroken);
+        let alone = Background::of(&ledger, FailureScope::Unbroken);
 
-        let (beside, new, with) = Background::what_if(&ledger, &flow(), Network::Unbroken).unwrap();
+        let (beside, new, with) =
+            Background::what_if(&ledger, &flow(), FailureScope::Unbroken).unwrap();
 
         assert_eq!(ledger, before);
         let delay = |background: &Background, ledger| background.of_flow(ledger, id).unwrap().delay;
@@ -241,7 +242,7 @@ mod tests {
             ..flow()
         };
 
-        assert!(Background::what_if(&ledger, &hasty, Network::AnyFailure).is_err());
+        assert!(Background::what_if(&ledger, &hasty, FailureScope::AnyFailure).is_err());
     }
 
     /// Two ports of 100 Mbit/s with 10 ms each for class 5.

@@ -14,7 +14,7 @@ use super::aggregate::{Aggregate, Who};
 pub use super::growth::Headroom;
 use super::growth::least_budgets;
 use super::load::StageLoad;
-use super::plan::Plan;
+use super::plan::ReservationPlanner;
 use super::request::Request;
 use super::stage::{BestEffort, Stage, StageId};
 use crate::bounds::processing::FrameBucket;
@@ -64,7 +64,7 @@ fn grow(
 ) -> Option<Vec<Stage>> {
     let mut stages = stages.to_vec();
     stages.iter_mut().for_each(start_from_least);
-    let mut plan = Plan::new(stages.len());
+    let mut plan = ReservationPlanner::new(stages.len());
     for request in requests {
         plan.validate(request, &stages).ok()?;
     }
@@ -83,7 +83,7 @@ pub(super) fn loads_of(
     stages: &[Stage],
     unpromised: &[(StageId, FrameBucket)],
     requests: &[Request],
-    plan: &mut Plan,
+    plan: &mut ReservationPlanner,
 ) -> Option<Vec<StageLoad>> {
     let mut loads: Vec<_> = stages.iter().map(StageLoad::nothing).collect();
     for (id, frames) in unpromised {

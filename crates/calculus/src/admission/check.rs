@@ -2,13 +2,13 @@
 
 use units::{BitRate, DataSize, Delay};
 
-use super::load::{Load, StageLoad};
-use super::plan::Plan;
+use super::load::{ReservedLoad, StageLoad};
+use super::plan::ReservationPlanner;
 use super::refusal::{Breach, Constraint};
 use super::request::MIN_FRAME;
 use super::reservation::Reservation;
 use super::shaped;
-use super::sides::Arrivals;
+use super::sides::SideArrivals;
 use super::stage::{FailureId, Room, Stage, StageId};
 use crate::bounds::concave;
 use crate::bounds::processing::{FRAME, FrameBucket, Processor};
@@ -17,7 +17,11 @@ use crate::bounds::strict_priority::{self, CLASSES, ClassBound, ClassLoad};
 /// Checks every stage that `plan` touches, in every case that it touches. Of
 /// several breaches it returns the first that no budget could mend, or else the
 /// first.
-pub(super) fn plan_fits(plan: &Plan, stages: &[Stage], loads: &[StageLoad]) -> Result<(), Breach> {
+pub(super) fn plan_fits(
+    plan: &ReservationPlanner,
+    stages: &[Stage],
+    loads: &[StageLoad],
+) -> Result<(), Breach> {
     let mut first = None;
     for reservation in &plan.reservations {
         match reservation_fits(plan, reservation, stages, loads) {
@@ -30,20 +34,20 @@ pub(super) fn plan_fits(plan: &Plan, stages: &[Stage], loads: &[StageLoad]) -> R
 }
 
 /// Returns whether every stage that `plan` touches keeps its budgets.
-pub(super) fn plan_holds(plan: &Plan, stages: &[Stage], loads: &[StageLoad]) -> bool {
+pub(super) fn plan_holds(plan: &ReservationPlanner, stages: &[Stage], loads: &[StageLoad]) -> bool {
     let mut reservations = plan.reservations.iter();
     reservations.all(|reservation| reservation_fits(plan, reservation, stages, loads).is_ok())
 }
 
 fn reservation_fits(
-    plan: &Plan,
+    plan: &ReservationPlanner,
     reservation: &Reservation,
     stages: &[Stage],
     loads: &[StageLoad],
 ) -> Result<(), Breach> {
     let load = &loads[reservation.stage.index()];
     if reservation.failure.is_none() {
-        let always = Case {
+        let always = StageCase {
             stage: reservation.stage,
             stages,
             load,
@@ -58,7 +62,7 @@ fn reservation_fits(
         let mut cases = cases.filter(|failure| !plan.replaces(reservation.stage, *failure));
         return cases.try_for_each(|failure| fits_in(failure, reservation, stages, load));
     }
-    let case = Case {
+    let case = StageCase {
         stage: reservation.stage,
         stages,
         load,
@@ -89,7 +93,7 @@ fn fits_in(
     stages: &[Stage],
     load: &StageLoad,
 ) -> Result<(), Breach> {
-    let case = Case {
+    let case = StageCase {
         stage: reservation.stage,
         stages,
         load,
@@ -102,7 +106,7 @@ fn fits_in(
 /// A stage while nothing is broken or after a failure, with what is reserved
 /// there and more.
 #[derive(Clone, Copy)]
-pub(super) struct Case<'a> {
+pub(super) struct StageCase<'a> {
     pub(super) stage: StageId,
     pub(super) stages: &'a [Stage],
     pub(super) load: &'a StageLoad,
@@ -110,7 +114,7 @@ pub(super) struct Case<'a> {
     pub(super) more: &'a [Reservation],
 }
 
-impl Case<'_> {
+impl StageCase<'_> {
     /// Checks that the stage keeps its budgets. A breach at a processor names
     /// `class`, as all classes are one there.
     pub(super) fn fits(&self, class: u8) -> Result<(), Breach> {
@@ -134,7 +138,7 @@ impl Case<'_> {
                     budget,
                     buffer_frames,
                 },
-                Load::Processing(frames),
+                ReservedLoad::Processing(frames),
             ) => {
                 let (latency, per_frame) = (*latency, *per_frame);
                 let processor = Processor { latency, per_frame };
@@ -148,7 +152,7 @@ impl Case<'_> {
                     largest_frame,
                     propagation: _,
                 },
-                Load::Port(classes),
+                ReservedLoad::Port(classes),
             ) => {
                 let bounds = strict_priority::class_bounds(*rate, &classes, *largest_frame);
                 let limits = budgets.iter().zip(buffers);
@@ -165,8 +169,8 @@ impl Case<'_> {
                 }
                 Ok(())
             }
-            (Stage::Processing { .. }, Load::Port(_))
-            | (Stage::Port { .. }, Load::Processing(_)) => kinds_differ(),
+            (Stage::Processing { .. }, ReservedLoad::Port(_))
+            | (Stage::Port { .. }, ReservedLoad::Processing(_)) => kinds_differ(),
         }
     }
 
@@ -211,7 +215,7 @@ impl Case<'_> {
                 Stage::Processing {
                     latency, per_frame, ..
                 },
-                Load::Processing(frames),
+                ReservedLoad::Processing(frames),
             ) => {
                 let (latency, per_frame) = (*latency, *per_frame);
                 let processor = Processor { latency, per_frame };
@@ -224,7 +228,7 @@ impl Case<'_> {
                     largest_frame,
                     ..
                 },
-                Load::Port(classes),
+                ReservedLoad::Port(classes),
             ) => {
                 let bounds = strict_priority::class_bounds(*rate, &classes, *largest_frame);
                 let bound = bounds[usize::from(class)];
@@ -234,12 +238,12 @@ impl Case<'_> {
                     ClassBound::Bounded { delay, backlog: _ } => Some(delay),
                 }
             }
-            (Stage::Processing { .. }, Load::Port(_))
-            | (Stage::Port { .. }, Load::Processing(_)) => kinds_differ(),
+            (Stage::Processing { .. }, ReservedLoad::Port(_))
+            | (Stage::Port { .. }, ReservedLoad::Processing(_)) => kinds_differ(),
         }
     }
 
-    fn total(&self) -> Load {
+    fn total(&self) -> ReservedLoad {
         let mut total = self.load.total(self.failure);
         for reservation in self.more {
             total.add(reservation);
@@ -276,7 +280,7 @@ impl Case<'_> {
         let class = usize::from(class);
         let largest = classes.map(|load| load.largest_frame);
         let blocking = strict_priority::blocking_frames(classes, *largest_frame)[class];
-        let beside = |known: ClassBound, arrivals: &Arrivals| {
+        let beside = |known: ClassBound, arrivals: &SideArrivals| {
             let sources = arrivals.at_port(largest, self.stages);
             let mut concerned = sources[class..].iter();
             if !concerned.any(|class| shaped::tells_more(class)) {
@@ -342,7 +346,7 @@ impl Case<'_> {
         let by_size = u128::from(backlog.as_bits()) * u128::from(FRAME);
         let by_size = by_size.div_ceil(u128::from(MIN_FRAME.as_bits()));
         let arrivals = self.load.arrivals(self.failure, self.more);
-        let within = |arrivals: &Arrivals| {
+        let within = |arrivals: &SideArrivals| {
             let sources = arrivals.frames_at_port(class, self.stages);
             concave::most_in(&sources, delay.as_ps())
         };
@@ -365,7 +369,7 @@ pub(super) fn worst_delay(
 ) -> Option<(Delay, Option<FailureId>)> {
     let mut worst = (Delay::ZERO, None);
     for failure in load.cases() {
-        let case = Case {
+        let case = StageCase {
             stage,
             stages,
             load,
@@ -388,7 +392,7 @@ pub(super) fn stage_fits(
     class: u8,
 ) -> Result<(), Breach> {
     load.cases().try_for_each(|failure| {
-        let case = Case {
+        let case = StageCase {
             stage,
             stages,
             load,

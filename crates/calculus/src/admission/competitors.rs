@@ -4,8 +4,8 @@ use units::{DataSize, Delay};
 
 use super::check::worst_delay;
 use super::ledger::{FlowId, Ledger};
-use super::load::Load;
-use super::plan::Plan;
+use super::load::ReservedLoad;
+use super::plan::ReservationPlanner;
 use super::reservation::Share;
 use super::stage::{Stage, StageId};
 use crate::bounds::processing::{FRAME, FrameBucket};
@@ -62,7 +62,7 @@ impl Ledger {
     /// If there is no such stage.
     #[must_use]
     pub fn competitors(&self, stage: StageId, class: u8) -> Vec<Competitor> {
-        let mut plan = Plan::new(self.stages().len());
+        let mut plan = ReservationPlanner::new(self.stages().len());
         let mut competitors: Vec<Competitor> = Vec::new();
         for (flow, request) in self.requests() {
             if !request.base.hops.iter().any(|hop| hop.stage == stage) {
@@ -92,7 +92,7 @@ impl Ledger {
                 ps.map_or(Delay::from_ps(u64::MAX), Delay::from_ps)
             }
             (Stage::Port { rate, .. }, Share::Port(traffic, _)) => {
-                let Load::Port(classes) = self.load(id).total(None) else {
+                let ReservedLoad::Port(classes) = self.load(id).total(None) else {
                     unreachable!("a load is made for the kind of its stage")
                 };
                 let above = classes.iter().skip(usize::from(class) + 1);

@@ -4,8 +4,8 @@ use units::{DataSize, Delay};
 
 use super::check::worst_delay;
 use super::ledger::{FlowId, Ledger};
-use super::load::Load;
-use super::plan::Plan;
+use super::load::ReservedLoad;
+use super::plan::ReservationPlanner;
 use super::reservation::{Reservation, Share};
 use super::stage::{FailureId, Stage, StageId};
 use crate::bounds::processing::FrameBucket;
@@ -73,7 +73,7 @@ impl Ledger {
     #[must_use]
     pub fn explain(&self, id: FlowId) -> Option<Explanation> {
         let request = self.request(id)?;
-        let mut plan = Plan::new(self.stages().len());
+        let mut plan = ReservationPlanner::new(self.stages().len());
         let drawn = plan.draw(request, request.traffic(), self.stages());
         drawn.expect("it was drawn when it was admitted");
         let hops = request.base.hops.iter().zip(&plan.reservations);
@@ -107,14 +107,20 @@ impl Ledger {
     fn competition(&self, stage: &Stage, reservation: &Reservation) -> Competition {
         let load = self.load(reservation.stage);
         match (stage, load.total(None), reservation.first().share) {
-            (Stage::Processing { .. }, Load::Processing(frames), Share::Processing(own)) => {
-                Competition::Processing {
-                    own,
-                    others: frames - own,
-                    unpromised: load.unpromised(),
-                }
-            }
-            (Stage::Port { largest_frame, .. }, Load::Port(classes), Share::Port(own, _)) => {
+            (
+                Stage::Processing { .. },
+                ReservedLoad::Processing(frames),
+                Share::Processing(own),
+            ) => Competition::Processing {
+                own,
+                others: frames - own,
+                unpromised: load.unpromised(),
+            },
+            (
+                Stage::Port { largest_frame, .. },
+                ReservedLoad::Port(classes),
+                Share::Port(own, _),
+            ) => {
                 let class = usize::from(reservation.class);
                 let more_urgent = classes[class + 1..].iter().map(|load| load.traffic);
                 Competition::Port {

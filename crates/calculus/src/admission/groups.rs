@@ -1,6 +1,6 @@
 //! Flows that go the same ways in the same class, kept as one.
 //!
-//! What such flows bring to a stage grows alike: the windows of [`Plan`] depend on
+//! What such flows bring to a stage grows alike: the windows of [`ReservationPlanner`] depend on
 //! ways, class and budgets, not on contracts, so the sum of what they bring is what
 //! the sum of their contracts brings. Rounded up once instead of for each flow,
 //! which is made good by a bit and a millionth of a frame for each flow but one:
@@ -10,7 +10,7 @@
 //! budgets were last chosen, and for each flow that came since by itself: to choose
 //! budgets takes the longer the more different ways there are, not the more flows.
 //!
-//! [`Plan`]: super::plan::Plan
+//! [`ReservationPlanner`]: super::plan::ReservationPlanner
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,16 +20,16 @@ use units::{DataSize, Delay};
 
 use super::aggregate::{Aggregate, Contracts, Who, asked, gather, ways};
 use super::ledger::FlowId;
-use super::plan::Sent;
+use super::plan::SenderTraffic;
 use super::request::Request;
 
 /// The flows with a promise.
-pub(super) type Flows = BTreeMap<FlowId, Arc<Request>>;
+pub(super) type PromisedFlows = BTreeMap<FlowId, Arc<Request>>;
 
 /// All flows with a promise, by what they have in common.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Groups {
-    by_ways: BTreeMap<Alike, Group>,
+    by_ways: BTreeMap<Alike, FlowGroup>,
     /// Those in no group: they came since budgets were last chosen.
     pub(super) singles: BTreeSet<FlowId>,
 }
@@ -40,7 +40,7 @@ struct Alike(Arc<Request>);
 
 /// Flows of the same ways.
 #[derive(Clone, Debug)]
-pub(super) struct Group {
+pub(super) struct FlowGroup {
     /// The flow with the soonest deadline.
     hastiest: (FlowId, Arc<Request>),
     contracts: Contracts,
@@ -54,10 +54,10 @@ impl Groups {
     /// that are asked for.
     pub(super) fn aggregates<'a>(
         &'a self,
-        flows: &'a Flows,
+        flows: &'a PromisedFlows,
         with: &[&'a Request],
     ) -> Vec<Aggregate<'a>> {
-        let of_groups = self.by_ways.values().map(Group::aggregate);
+        let of_groups = self.by_ways.values().map(FlowGroup::aggregate);
         let mut aggregates: Vec<Aggregate<'a>> = of_groups.collect();
         if self.singles.is_empty() && with.is_empty() {
             return aggregates;
@@ -71,13 +71,13 @@ impl Groups {
     }
 
     /// Has those that are in no group join theirs.
-    pub(super) fn gather(&mut self, flows: &Flows) {
+    pub(super) fn gather(&mut self, flows: &PromisedFlows) {
         for id in std::mem::take(&mut self.singles) {
             let request = &flows[&id];
             match self.by_ways.get_mut(&Alike(Arc::clone(request))) {
                 Some(group) => group.join(id, request),
                 None => {
-                    let group = Group::of(id, request);
+                    let group = FlowGroup::of(id, request);
                     self.by_ways.insert(Alike(Arc::clone(request)), group);
                 }
             }
@@ -85,7 +85,7 @@ impl Groups {
     }
 
     /// Returns the group of a flow, nothing for one that is in none.
-    pub(super) fn group_of(&self, id: FlowId, request: &Arc<Request>) -> Option<&Group> {
+    pub(super) fn group_of(&self, id: FlowId, request: &Arc<Request>) -> Option<&FlowGroup> {
         match self.singles.contains(&id) {
             true => None,
             false => self.by_ways.get(&Alike(Arc::clone(request))),
@@ -98,8 +98,8 @@ impl Groups {
         &mut self,
         id: FlowId,
         request: &Arc<Request>,
-        flows: &Flows,
-    ) -> Option<&Group> {
+        flows: &PromisedFlows,
+    ) -> Option<&FlowGroup> {
         if self.singles.remove(&id) {
             return None;
         }
@@ -113,12 +113,12 @@ impl Groups {
     }
 
     /// Returns what each group brings.
-    pub(super) fn sent(&self) -> impl Iterator<Item = Sent<'_>> {
-        self.by_ways.values().map(Group::sent)
+    pub(super) fn sent(&self) -> impl Iterator<Item = SenderTraffic<'_>> {
+        self.by_ways.values().map(FlowGroup::sent)
     }
 }
 
-impl Group {
+impl FlowGroup {
     fn of(id: FlowId, request: &Arc<Request>) -> Self {
         Self {
             hastiest: (id, Arc::clone(request)),
@@ -137,7 +137,7 @@ impl Group {
         }
     }
 
-    fn leave(&mut self, id: FlowId, request: &Request, flows: &Flows) {
+    fn leave(&mut self, id: FlowId, request: &Request, flows: &PromisedFlows) {
         self.deadlines.remove(&(request.deadline, id));
         if let Some((_, next)) = self.deadlines.first() {
             self.contracts = self.contracts.without(Contracts::of(request));
@@ -157,7 +157,7 @@ impl Group {
     }
 
     /// Returns what all of them bring.
-    pub(super) fn sent(&self) -> Sent<'_> {
+    pub(super) fn sent(&self) -> SenderTraffic<'_> {
         let (_, hastiest) = &self.hastiest;
         self.contracts.sent(hastiest, self.largest_frame())
     }

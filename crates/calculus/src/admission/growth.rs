@@ -16,7 +16,7 @@ use units::Delay;
 use super::aggregate::{Aggregate, Who};
 use super::check::{stage_fits, worst_delay};
 use super::load::StageLoad;
-use super::plan::Plan;
+use super::plan::ReservationPlanner;
 use super::refusal::{Breach, Constraint};
 use super::request::MAX_DELAY;
 use super::reservation::Reservation;
@@ -64,7 +64,7 @@ struct Growth<'a> {
     changed: Vec<bool>,
     /// Stages that have been looked at.
     looked_at: Vec<bool>,
-    plan: Plan,
+    plan: ReservationPlanner,
     headroom: Headroom,
 }
 
@@ -150,7 +150,7 @@ impl<'a> Growth<'a> {
             through,
             changed: vec![false; stages.len()],
             looked_at: vec![false; stages.len()],
-            plan: Plan::new(stages.len()),
+            plan: ReservationPlanner::new(stages.len()),
             headroom,
         }
     }
@@ -280,7 +280,11 @@ impl<'a> Growth<'a> {
 
 /// Returns what is reserved for the flows of an aggregate that have a promise, with the
 /// budgets of `stages`.
-fn stood(aggregate: &Aggregate<'_>, plan: &mut Plan, stages: &[Stage]) -> Vec<Reservation> {
+fn stood(
+    aggregate: &Aggregate<'_>,
+    plan: &mut ReservationPlanner,
+    stages: &[Stage],
+) -> Vec<Reservation> {
     let mut stood = Vec::new();
     for sent in &aggregate.standing {
         let drawn = plan.draw_sent(*sent, stages);

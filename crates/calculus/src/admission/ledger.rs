@@ -6,9 +6,9 @@ use units::{BitRate, DataSize, Delay};
 
 use super::check::{plan_fits, plan_holds, stage_fits};
 use super::fit::Fit;
-use super::groups::Flows;
+use super::groups::PromisedFlows;
 use super::load::StageLoad;
-use super::plan::Plan;
+use super::plan::ReservationPlanner;
 use super::refusal::{Breach, Fits, Refusal};
 use super::request::{Malformed, Request};
 use super::stage::{BestEffort, FailureId, Stage, StageId};
@@ -38,9 +38,9 @@ pub struct Admitted {
 pub struct Ledger {
     pub(super) stages: Vec<Stage>,
     pub(super) loads: Vec<StageLoad>,
-    pub(super) flows: Flows,
+    pub(super) flows: PromisedFlows,
     pub(super) next: u64,
-    pub(super) plan: Plan,
+    pub(super) plan: ReservationPlanner,
     /// How budgets are chosen, unless they are fixed.
     pub(super) fit: Option<Fit>,
 }
@@ -57,9 +57,9 @@ impl Ledger {
         stages.iter().for_each(Stage::assert_within_limits);
         Self {
             loads: stages.iter().map(StageLoad::nothing).collect(),
-            flows: Flows::new(),
+            flows: PromisedFlows::new(),
             next: 0,
-            plan: Plan::new(stages.len()),
+            plan: ReservationPlanner::new(stages.len()),
             stages,
             fit: None,
         }

@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 use units::DataSize;
 
 use super::reservation::{Reservation, Share};
-use super::sides::{Arrivals, Sides};
+use super::sides::{SideArrivals, Sides};
 use super::stage::{FailureId, Stage};
 use crate::bounds::processing::FrameBucket;
 use crate::bounds::strict_priority::{CLASSES, ClassLoad};
 
 /// The sum of what flows bring to a stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Load {
+pub(super) enum ReservedLoad {
     /// At a processor all frames are equal, those without promise too.
     Processing(FrameBucket),
     /// At a port each class has its own sum.
     Port([ClassLoad; CLASSES]),
 }
 
-impl Load {
+impl ReservedLoad {
     fn nothing(stage: &Stage) -> Self {
         match stage {
             Stage::Processing { .. } => Self::Processing(FrameBucket::default()),
@@ -117,14 +117,14 @@ impl Load {
 /// Everything that is reserved at one stage.
 #[derive(Clone, Debug)]
 pub(super) struct StageLoad {
-    base: Load,
+    base: ReservedLoad,
     /// The failures under which something comes on top, in order.
     failures: Vec<FailureId>,
     /// What that is, in the same order.
-    extras: Vec<Load>,
+    extras: Vec<ReservedLoad>,
     /// What no failure is beyond: never less than what comes on top under any, and more
     /// for a while after something was taken back.
-    ceiling: Load,
+    ceiling: ReservedLoad,
     /// How often something was taken back since the ceiling was computed.
     lowered: usize,
     /// How many flows have a frame of this size as their largest.
@@ -152,10 +152,10 @@ impl Eq for StageLoad {}
 impl StageLoad {
     pub(super) fn nothing(stage: &Stage) -> Self {
         Self {
-            base: Load::nothing(stage),
+            base: ReservedLoad::nothing(stage),
             failures: Vec::new(),
             extras: Vec::new(),
-            ceiling: Load::nothing(stage),
+            ceiling: ReservedLoad::nothing(stage),
             lowered: 0,
             sizes: BTreeMap::new(),
             sides: Sides::default(),
@@ -171,13 +171,16 @@ impl StageLoad {
     }
 
     /// Returns what is always reserved, and what comes on top under `failure`.
-    pub(super) fn parts(&self, failure: Option<FailureId>) -> (&Load, Option<&Load>) {
+    pub(super) fn parts(
+        &self,
+        failure: Option<FailureId>,
+    ) -> (&ReservedLoad, Option<&ReservedLoad>) {
         let at = failure.and_then(|failure| self.find(failure).ok());
         (&self.base, at.map(|at| &self.extras[at]))
     }
 
     /// Returns what is always reserved, and at least what comes on top under any failure.
-    pub(super) fn worst(&self) -> (&Load, Option<&Load>) {
+    pub(super) fn worst(&self) -> (&ReservedLoad, Option<&ReservedLoad>) {
         (&self.base, Some(&self.ceiling))
     }
 
@@ -192,7 +195,7 @@ impl StageLoad {
     }
 
     /// Returns all that is reserved under `failure`, or while nothing is broken.
-    pub(super) fn total(&self, failure: Option<FailureId>) -> Load {
+    pub(super) fn total(&self, failure: Option<FailureId>) -> ReservedLoad {
         let (base, extra) = self.parts(failure);
         let mut total = base.clone();
         if let Some(extra) = extra {
@@ -203,7 +206,11 @@ impl StageLoad {
 
     /// Returns all that is reserved under `failure`, or while nothing is broken,
     /// and `more`, by where it comes from.
-    pub(super) fn arrivals(&self, failure: Option<FailureId>, more: &[Reservation]) -> Arrivals {
+    pub(super) fn arrivals(
+        &self,
+        failure: Option<FailureId>,
+        more: &[Reservation],
+    ) -> SideArrivals {
         self.sides.under(failure, more)
     }
 
@@ -241,10 +248,10 @@ impl StageLoad {
         let load = at.map_or(&mut self.base, |at| &mut self.extras[at]);
         load.subtract(reservation);
         match (load, largest) {
-            (Load::Port(classes), Some(largest)) => {
+            (ReservedLoad::Port(classes), Some(largest)) => {
                 classes[usize::from(reservation.class)].largest_frame = largest;
             }
-            (Load::Port(_), None) | (Load::Processing(_), _) => {}
+            (ReservedLoad::Port(_), None) | (ReservedLoad::Processing(_), _) => {}
         }
         if let Some(at) = at {
             self.lower(at, stage);
@@ -263,7 +270,7 @@ impl StageLoad {
         self.lowered += 1;
         if self.lowered > self.failures.len() {
             self.lowered = 0;
-            self.ceiling = Load::nothing(stage);
+            self.ceiling = ReservedLoad::nothing(stage);
             for load in &self.extras {
                 self.ceiling.raise_to(load);
             }
@@ -278,8 +285,8 @@ impl StageLoad {
     pub(super) fn add_unpromised(&mut self, more: FrameBucket) {
         self.unpromised += more;
         match &mut self.base {
-            Load::Processing(frames) => *frames += more,
-            Load::Port(_) => kinds_differ(),
+            ReservedLoad::Processing(frames) => *frames += more,
+            ReservedLoad::Port(_) => kinds_differ(),
         }
     }
 
@@ -291,8 +298,8 @@ impl StageLoad {
     pub(super) fn remove_unpromised(&mut self, less: FrameBucket) {
         self.unpromised -= less;
         match &mut self.base {
-            Load::Processing(frames) => *frames -= less,
-            Load::Port(_) => kinds_differ(),
+            ReservedLoad::Processing(frames) => *frames -= less,
+            ReservedLoad::Port(_) => kinds_differ(),
         }
     }
 
@@ -300,7 +307,7 @@ impl StageLoad {
     fn case_at(&mut self, failure: FailureId, stage: &Stage) -> usize {
         self.find(failure).unwrap_or_else(|at| {
             self.failures.insert(at, failure);
-            self.extras.insert(at, Load::nothing(stage));
+            self.extras.insert(at, ReservedLoad::nothing(stage));
             at
         })
     }

@@ -66,14 +66,14 @@ pub struct ModalRefusal {
 /// All promises of a network with modes.
 #[derive(Clone, Debug)]
 pub struct ModalLedger {
-    cases: Vec<Case>,
+    cases: Vec<ModeCase>,
     /// The numbers of a flow in each case.
     flows: BTreeMap<FlowId, Vec<Vec<FlowId>>>,
     next: u64,
 }
 
 #[derive(Clone, Debug)]
-struct Case {
+struct ModeCase {
     together: Vec<Mode>,
     ledger: Ledger,
 }
@@ -88,7 +88,7 @@ impl ModalLedger {
     /// If a stage is beyond the limits named in this module.
     #[must_use]
     pub fn new(stages: &[Stage], together: &[&[Mode]]) -> Self {
-        let case = |modes: &&[Mode]| Case {
+        let case = |modes: &&[Mode]| ModeCase {
             together: modes.to_vec(),
             ledger: Ledger::new(stages.to_vec()),
         };
@@ -189,7 +189,7 @@ impl ModalLedger {
     }
 }
 
-impl Case {
+impl ModeCase {
     /// Returns what a flow asks for in this case, and in which modes that is what
     /// it asks for.
     fn flows(&self, request: &ModalRequest) -> Vec<(Vec<Mode>, Request)> {

@@ -21,18 +21,19 @@
 
 use units::{DataSize, Delay};
 
+use super::arrival_window::{ArrivalWindow, behind, lay_windows};
 use super::copies::{self, Passing};
 use super::load::StageLoad;
 use super::refusal::{Breach, Constraint};
 use super::request::{Hop, Malformed, Redundant, Request, Tree};
-use super::reservation::{Arrival, Origin, Part, Reservation, Share};
+use super::reservation::{FlowOrigin, Reservation, ReservedPart, Share, StageArrival};
 use super::stage::{FailureId, Stage, StageId};
 use crate::bounds::processing::FrameBucket;
 use crate::min_plus::TokenBucket;
 
 /// What a flow brings as it leaves its sender.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sent<'a> {
+pub(super) struct SenderTraffic<'a> {
     request: &'a Request,
     largest_frame: DataSize,
     traffic: TokenBucket,
@@ -40,7 +41,7 @@ pub(super) struct Sent<'a> {
     peak: Option<(TokenBucket, FrameBucket)>,
 }
 
-impl<'a> Sent<'a> {
+impl<'a> SenderTraffic<'a> {
     /// Returns what a flow brings that brings `traffic` in the long run.
     pub(super) fn new(request: &'a Request, traffic: TokenBucket) -> Self {
         Self {
@@ -90,7 +91,7 @@ pub(super) struct Leaf {
 /// Computes what requests would reserve. Keeps its memory from one to the next,
 /// so that computing another one takes none.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(super) struct ReservationPlanner {
     /// First one for each hop of the base tree, then those under failures.
     pub(super) reservations: Vec<Reservation>,
     leaves: Leaves,
@@ -98,13 +99,13 @@ pub(super) struct Plan {
     pub(super) second_copy: Option<Delay>,
     in_base: MarkedStages,
     in_alternative: MarkedStages,
-    base: Vec<Window>,
-    alternative: Vec<Window>,
+    base: Vec<ArrivalWindow>,
+    alternative: Vec<ArrivalWindow>,
     /// The windows of the base tree's hops under a failure.
-    base_under_failure: Vec<Window>,
+    base_under_failure: Vec<ArrivalWindow>,
 }
 
-impl Plan {
+impl ReservationPlanner {
     pub(super) fn new(stages: usize) -> Self {
         Self {
             reservations: Vec::new(),
@@ -169,11 +170,15 @@ impl Plan {
         traffic: TokenBucket,
         stages: &[Stage],
     ) -> Result<(), Breach> {
-        self.draw_sent(Sent::new(request, traffic), stages)
+        self.draw_sent(SenderTraffic::new(request, traffic), stages)
     }
 
     /// Computes what flows would reserve that bring `sent`.
-    pub(super) fn draw_sent(&mut self, sent: Sent<'_>, stages: &[Stage]) -> Result<(), Breach> {
+    pub(super) fn draw_sent(
+        &mut self,
+        sent: SenderTraffic<'_>,
+        stages: &[Stage],
+    ) -> Result<(), Breach> {
         let request = sent.request;
         self.reservations.clear();
         self.leaves.noted.clear();
@@ -191,7 +196,7 @@ impl Plan {
         Ok(())
     }
 
-    fn draw_base(&mut self, sent: Sent<'_>, stages: &[Stage]) -> Result<(), Breach> {
+    fn draw_base(&mut self, sent: SenderTraffic<'_>, stages: &[Stage]) -> Result<(), Breach> {
         let request = sent.request;
         let tree = &request.base;
         self.in_base.mark_all(tree);
@@ -213,7 +218,7 @@ impl Plan {
     fn draw_redundant(
         &mut self,
         redundant: &Redundant,
-        sent: Sent<'_>,
+        sent: SenderTraffic<'_>,
         stages: &[Stage],
     ) -> Result<(), Breach> {
         let request = sent.request;
@@ -246,34 +251,34 @@ impl Plan {
     }
 
     /// Reserves what the copies on both trees bring.
-    fn reserve_copies(&mut self, redundant: &Redundant, sent: Sent<'_>, stages: &[Stage]) {
+    fn reserve_copies(&mut self, redundant: &Redundant, sent: SenderTraffic<'_>, stages: &[Stage]) {
         let (base, tree) = (&sent.request.base, &redundant.tree);
         let of_base = copies::passing(base, tree, redundant.eliminator);
         let of_tree = copies::passing(tree, base, redundant.eliminator);
         self.reservations.clear();
-        let copy = |tree: &Tree, at: usize, windows: &[Window]| {
+        let copy = |tree: &Tree, at: usize, windows: &[ArrivalWindow]| {
             let hop: &Hop = &tree.hops[at];
             let origin = tree.origin(hop, stages);
             // What the eliminator hands on came to it by the one tree or by the other.
             let merges = origin.stage.is_some() && origin.stage == redundant.eliminator;
             let link = origin.link.filter(|_| !merges);
-            let origin = Origin { link, ..origin };
+            let origin = FlowOrigin { link, ..origin };
             arrival(hop.stage, origin, stages, sent, windows[at])
         };
-        let second = |at: usize, windows: &[Window]| copy(tree, at, windows);
+        let second = |at: usize, windows: &[ArrivalWindow]| copy(tree, at, windows);
         for (at, hop) in base.hops.iter().enumerate() {
             let first = copy(base, at, &self.base);
             let other = self.in_alternative.find(hop.stage);
             let part = match other.filter(|_| of_base[at] == Passing::OwnCopy) {
-                Some(other) => Part::Copies([first, second(other, &self.alternative)]),
-                None => Part::Whole(first),
+                Some(other) => ReservedPart::Copies([first, second(other, &self.alternative)]),
+                None => ReservedPart::Whole(first),
             };
             let reservation = reservation(hop.stage, None, sent, part);
             self.reservations.push(reservation);
         }
         for (at, hop) in tree.hops.iter().enumerate() {
             if of_tree[at] == Passing::OwnCopy && self.in_base.find(hop.stage).is_none() {
-                let part = Part::Whole(second(at, &self.alternative));
+                let part = ReservedPart::Whole(second(at, &self.alternative));
                 let reservation = reservation(hop.stage, None, sent, part);
                 self.reservations.push(reservation);
             }
@@ -282,14 +287,14 @@ impl Plan {
 
     fn draw_alternative(
         &mut self,
-        sent: Sent<'_>,
+        sent: SenderTraffic<'_>,
         stages: &[Stage],
         (failure, tree): (FailureId, &Tree),
     ) -> Result<(), Breach> {
         let request = sent.request;
         self.in_alternative.mark_all(tree);
         let (in_base, base) = (&self.in_base, &self.base);
-        let from_base = |stage, window: Window| match in_base.find(stage) {
+        let from_base = |stage, window: ArrivalWindow| match in_base.find(stage) {
             Some(at) => window.and(base[at]),
             None => window,
         };
@@ -304,7 +309,7 @@ impl Plan {
         )?;
 
         let (in_alternative, alternative) = (&self.in_alternative, &self.alternative);
-        let from_alternative = |stage, window: Window| match in_alternative.find(stage) {
+        let from_alternative = |stage, window: ArrivalWindow| match in_alternative.find(stage) {
             Some(at) => window.and(alternative[at]),
             None => window,
         };
@@ -330,7 +335,13 @@ impl Plan {
     /// Reserves what comes under a failure: at stages of the alternative alone what
     /// it brings there, and at those of the base tree what comes there by either,
     /// in place of what always does.
-    fn reserve_under(&mut self, failure: FailureId, tree: &Tree, sent: Sent<'_>, stages: &[Stage]) {
+    fn reserve_under(
+        &mut self,
+        failure: FailureId,
+        tree: &Tree,
+        sent: SenderTraffic<'_>,
+        stages: &[Stage],
+    ) {
         let under = Some(failure);
         let base = &sent.request.base;
         // Frames that began on one tree may go on by the other behind a stage of both.
@@ -339,7 +350,7 @@ impl Plan {
             let both = in_base.find(*stage).zip(in_alternative.find(*stage));
             both.is_none_or(|(at, other)| base.parent(at) == tree.parent(other))
         };
-        let caught = |origin: Origin| Origin {
+        let caught = |origin: FlowOrigin| FlowOrigin {
             stage: origin.stage,
             link: origin
                 .link
@@ -349,22 +360,22 @@ impl Plan {
             if in_base.find(hop.stage).is_none() {
                 let origin = caught(tree.origin(hop, stages));
                 let whole = arrival(hop.stage, origin, stages, sent, *window);
-                let whole = reservation(hop.stage, under, sent, Part::Whole(whole));
+                let whole = reservation(hop.stage, under, sent, ReservedPart::Whole(whole));
                 self.reservations.push(whole);
             }
         }
         let hops = base.hops.iter().zip(&self.base_under_failure);
         for (at, (hop, window)) in hops.enumerate() {
-            let Part::Whole(of) = self.reservations[at].part else {
+            let ReservedPart::Whole(of) = self.reservations[at].part else {
                 unreachable!("a flow with alternatives has no second copies")
             };
             let origin = match comes_from_one(&hop.stage) {
                 true => caught(of.origin),
-                false => Origin::default(),
+                false => FlowOrigin::default(),
             };
             let by = arrival(hop.stage, origin, stages, sent, *window);
             if by != of {
-                let instead = reservation(hop.stage, under, sent, Part::Instead { of, by });
+                let instead = reservation(hop.stage, under, sent, ReservedPart::Instead { of, by });
                 self.reservations.push(instead);
             }
         }
@@ -379,13 +390,13 @@ impl Tree {
     }
 
     /// Returns where frames come from to a hop.
-    fn origin(&self, hop: &Hop, stages: &[Stage]) -> Origin {
+    fn origin(&self, hop: &Hop, stages: &[Stage]) -> FlowOrigin {
         let before = hop.parent.map(|parent| self.hops[parent].stage);
         let port = hop.parent.and_then(|parent| self.parent(parent));
         let is_port = |stage: StageId| matches!(stages[stage.index()], Stage::Port { .. });
         match before.filter(|before| is_port(hop.stage) && !is_port(*before)) {
-            Some(_) => Origin::leaving(before, port.filter(|port| is_port(*port))),
-            None => Origin::leaving(None, before),
+            Some(_) => FlowOrigin::leaving(before, port.filter(|port| is_port(*port))),
+            None => FlowOrigin::leaving(None, before),
         }
     }
 }
@@ -403,7 +414,7 @@ impl Leaves {
     /// receivers, and that it is soon enough.
     fn note(
         &mut self,
-        (tree, windows): (&Tree, &[Window]),
+        (tree, windows): (&Tree, &[ArrivalWindow]),
         failure: Option<FailureId>,
         request: &Request,
         stages: &[Stage],
@@ -430,72 +441,6 @@ impl Leaves {
     }
 }
 
-/// When a frame may arrive, counted from when its first bit left the sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Window {
-    pub(super) earliest: Delay,
-    pub(super) latest: Delay,
-}
-
-impl Window {
-    pub(super) fn length(self) -> Delay {
-        self.latest - self.earliest
-    }
-
-    fn and(self, other: Self) -> Self {
-        Self {
-            earliest: self.earliest.min(other.earliest),
-            latest: self.latest.max(other.latest),
-        }
-    }
-}
-
-/// Computes the window of each hop of a tree; `join` may widen the one of a
-/// stage, and with it those behind.
-fn lay_windows(
-    windows: &mut Vec<Window>,
-    tree: &Tree,
-    failure: Option<FailureId>,
-    request: &Request,
-    stages: &[Stage],
-    join: impl Fn(StageId, Window) -> Window,
-) -> Result<(), Breach> {
-    windows.clear();
-    for hop in &tree.hops {
-        let window = match hop.parent {
-            None => Window {
-                earliest: Delay::ZERO,
-                latest: request.initial,
-            },
-            Some(parent) => {
-                let stage = (tree.hops[parent].stage, failure);
-                behind(windows[parent], stage, request.class, stages)?
-            }
-        };
-        windows.push(join(hop.stage, window));
-    }
-    Ok(())
-}
-
-/// Returns the window in which a frame reaches what is behind a stage.
-pub(super) fn behind(
-    window: Window,
-    (stage, failure): (StageId, Option<FailureId>),
-    class: u8,
-    stages: &[Stage],
-) -> Result<Window, Breach> {
-    let at = &stages[stage.index()];
-    let budget = at.budget(class).ok_or(Breach {
-        stage: Some(stage),
-        failure,
-        constraint: Constraint::NoBudget { class },
-    })?;
-    Ok(Window {
-        earliest: window.earliest + at.least_delay() + at.propagation(),
-        latest: window.latest + budget + at.propagation(),
-    })
-}
-
 fn too_late(needed: Delay, request: &Request, failure: Option<FailureId>) -> Breach {
     Breach {
         stage: None,
@@ -511,20 +456,20 @@ fn too_late(needed: Delay, request: &Request, failure: Option<FailureId>) -> Bre
 /// from `origin` in `window`.
 pub(super) fn passing(
     stage: StageId,
-    origin: Origin,
+    origin: FlowOrigin,
     stages: &[Stage],
-    sent: Sent<'_>,
-    window: Window,
+    sent: SenderTraffic<'_>,
+    window: ArrivalWindow,
 ) -> Reservation {
     let arrival = arrival(stage, origin, stages, sent, window);
-    reservation(stage, None, sent, Part::Whole(arrival))
+    reservation(stage, None, sent, ReservedPart::Whole(arrival))
 }
 
 fn reservation(
     stage: StageId,
     failure: Option<FailureId>,
-    sent: Sent<'_>,
-    part: Part,
+    sent: SenderTraffic<'_>,
+    part: ReservedPart,
 ) -> Reservation {
     Reservation {
         stage,
@@ -539,11 +484,11 @@ fn reservation(
 /// `window`.
 fn arrival(
     stage: StageId,
-    origin: Origin,
+    origin: FlowOrigin,
     stages: &[Stage],
-    sent: Sent<'_>,
-    window: Window,
-) -> Arrival {
+    sent: SenderTraffic<'_>,
+    window: ArrivalWindow,
+) -> StageArrival {
     let (stage, late) = (&stages[stage.index()], window.length());
     let share = |(traffic, frames): (TokenBucket, FrameBucket)| match stage {
         Stage::Processing { .. } => Share::Processing(frames.spread_by(late)),
@@ -551,10 +496,10 @@ fn arrival(
     };
     let long = share((sent.traffic, sent.frames));
     let link = origin.link.filter(|_| !sent.request.is_held_back);
-    Arrival {
+    StageArrival {
         share: long,
         peak: sent.peak.map_or(long, share),
-        origin: Origin { link, ..origin },
+        origin: FlowOrigin { link, ..origin },
     }
 }
 

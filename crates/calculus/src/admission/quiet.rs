@@ -16,8 +16,8 @@ use units::Delay;
 use super::budgets::loads_of;
 use super::growth::{Headroom, needed_budget};
 use super::ledger::{FlowId, Ledger};
-use super::load::Load;
-use super::plan::Plan;
+use super::load::ReservedLoad;
+use super::plan::ReservationPlanner;
 use super::request::Request;
 use super::stage::{Stage, StageId};
 use crate::bounds::processing::FRAME;
@@ -33,7 +33,7 @@ impl Ledger {
     #[must_use]
     pub fn quiet_after(&self, leaving: &[FlowId]) -> Option<Delay> {
         let busy = self.longest_busy()?;
-        let mut plan = Plan::new(self.stages.len());
+        let mut plan = ReservationPlanner::new(self.stages.len());
         let mut way = Delay::ZERO;
         for request in self.flows.values() {
             plan.draw(request, request.traffic(), &self.stages).ok()?;
@@ -46,7 +46,7 @@ impl Ledger {
 
     /// Returns after how many rounds from the budgets delays do not change any more
     /// without some of the flows.
-    fn rounds_without(&self, leaving: &[FlowId], plan: &mut Plan) -> Option<u32> {
+    fn rounds_without(&self, leaving: &[FlowId], plan: &mut ReservationPlanner) -> Option<u32> {
         let staying = self.requests().filter(|(id, _)| !leaving.contains(id));
         let staying: Vec<Request> = staying.map(|(_, request)| request.clone()).collect();
         let unpromised: Vec<_> = self.unpromised_work().collect();
@@ -93,13 +93,13 @@ impl Ledger {
 
 /// Returns for how many picoseconds a stage may work without a pause: until what it can
 /// do has caught up with what may come.
-fn busy(stage: &Stage, load: &Load) -> Option<u128> {
+fn busy(stage: &Stage, load: &ReservedLoad) -> Option<u128> {
     match (stage, load) {
         (
             Stage::Processing {
                 latency, per_frame, ..
             },
-            Load::Processing(frames),
+            ReservedLoad::Processing(frames),
         ) => {
             let per_frame = u128::from(per_frame.as_ps());
             let second = u128::from(FRAME) * PS_PER_SECOND;
@@ -114,7 +114,7 @@ fn busy(stage: &Stage, load: &Load) -> Option<u128> {
                 largest_frame,
                 ..
             },
-            Load::Port(classes),
+            ReservedLoad::Port(classes),
         ) => {
             let used = classes
                 .iter()
@@ -129,7 +129,8 @@ fn busy(stage: &Stage, load: &Load) -> Option<u128> {
             let once = (bits * PS_PER_SECOND).div_ceil(rate);
             catch_up(once, rate, rate.checked_sub(bps)?)
         }
-        (Stage::Processing { .. }, Load::Port(_)) | (Stage::Port { .. }, Load::Processing(_)) => {
+        (Stage::Processing { .. }, ReservedLoad::Port(_))
+        | (Stage::Port { .. }, ReservedLoad::Processing(_)) => {
             unreachable!("a load is made for the kind of its stage")
         }
     }

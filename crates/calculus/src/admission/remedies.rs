@@ -36,7 +36,7 @@ const MOST_REFITTED: usize = 2_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remedy {
     /// What would be different.
-    pub change: Change,
+    pub change: RemedyChange,
     /// The budgets that would have to be larger as well. All deadlines hold with
     /// them, and other guarantees become larger too.
     pub budgets: Vec<LargerBudget>,
@@ -46,7 +46,7 @@ pub struct Remedy {
 
 /// What would be different.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum RemedyChange {
     /// No more than this rate.
     Rate(BitRate),
     /// A burst no larger than this.
@@ -107,7 +107,7 @@ impl Ledger {
         };
         let mut remedies = self.remedies_with(Budgets::Fixed, request, &refusal);
         if self.flows() <= MOST_REFITTED {
-            remedies.extend(self.remedy(Change::Budgets, request, Budgets::Larger));
+            remedies.extend(self.remedy(RemedyChange::Budgets, request, Budgets::Larger));
             if remedies.is_empty() {
                 remedies = self.remedies_with(Budgets::Larger, request, &refusal);
             }
@@ -119,7 +119,7 @@ impl Ledger {
     /// with what would be guaranteed there.
     pub fn other_classes(&self, request: &Request) -> impl Iterator<Item = (u8, Delay)> {
         beside(request.class).filter_map(|class| {
-            let remedy = self.remedy(Change::Class(class), request, Budgets::Fixed)?;
+            let remedy = self.remedy(RemedyChange::Class(class), request, Budgets::Fixed)?;
             Some((class, remedy.guarantee))
         })
     }
@@ -130,40 +130,40 @@ impl Ledger {
             Budgets::Larger => self.fits_with_larger_budgets(request),
         };
         let mut changes = Vec::new();
-        changes.extend(fits.rate.map(Change::Rate));
-        changes.extend(fits.burst.map(Change::Burst));
+        changes.extend(fits.rate.map(RemedyChange::Rate));
+        changes.extend(fits.burst.map(RemedyChange::Burst));
         changes.extend(self.later_deadline(request, budgets));
-        changes.extend(beside(request.class).map(Change::Class));
+        changes.extend(beside(request.class).map(RemedyChange::Class));
         // Those who take the most of the time of the stage that has not enough.
         let rivals = refusal
             .stage
             .map(|stage| self.competitors(stage, request.class));
         let rivals = rivals.into_iter().flatten().take(MOST_TAKEN_OUT);
-        changes.extend(rivals.map(|rival| Change::Without(rival.flow)));
+        changes.extend(rivals.map(|rival| RemedyChange::Without(rival.flow)));
         let tried = changes.into_iter();
         let tried = tried.filter_map(|change| self.remedy(change, request, budgets));
         tried.chain(self.faster_links(request, budgets)).collect()
     }
 
     /// Returns the remedy that a change is, if it is one.
-    fn remedy(&self, change: Change, request: &Request, budgets: Budgets) -> Option<Remedy> {
+    fn remedy(&self, change: RemedyChange, request: &Request, budgets: Budgets) -> Option<Remedy> {
         let mut request = request.clone();
         match &change {
-            Change::Rate(rate) => {
+            RemedyChange::Rate(rate) => {
                 request = request.cut_to(TokenBucket::new(*rate, request.burst));
             }
-            Change::Burst(burst) => {
+            RemedyChange::Burst(burst) => {
                 request = request.cut_to(TokenBucket::new(request.rate, *burst));
             }
-            Change::Deadline(deadline) => request.deadline = *deadline,
-            Change::Class(class) => request.class = *class,
-            Change::Without(flow) => {
+            RemedyChange::Deadline(deadline) => request.deadline = *deadline,
+            RemedyChange::Class(class) => request.class = *class,
+            RemedyChange::Without(flow) => {
                 let mut ledger = self.clone();
                 ledger.withdraw(*flow);
                 return ledger.as_remedy(change, &request, budgets, self.stages());
             }
-            Change::Budgets => {}
-            Change::Links(faster) => {
+            RemedyChange::Budgets => {}
+            RemedyChange::Links(faster) => {
                 let ledger = self.with_links(faster, budgets)?;
                 return ledger.as_remedy(change, &request, budgets, self.stages());
             }
@@ -175,7 +175,7 @@ impl Ledger {
     /// stages with the budgets `before`.
     fn as_remedy(
         &self,
-        change: Change,
+        change: RemedyChange,
         request: &Request,
         budgets: Budgets,
         before: &[Stage],
@@ -195,10 +195,10 @@ impl Ledger {
         })
     }
 
-    fn later_deadline(&self, request: &Request, budgets: Budgets) -> Option<Change> {
-        let latest = Change::Deadline(MAX_DELAY);
+    fn later_deadline(&self, request: &Request, budgets: Budgets) -> Option<RemedyChange> {
+        let latest = RemedyChange::Deadline(MAX_DELAY);
         let remedy = self.remedy(latest, request, budgets)?;
-        (remedy.guarantee > request.deadline).then_some(Change::Deadline(remedy.guarantee))
+        (remedy.guarantee > request.deadline).then_some(RemedyChange::Deadline(remedy.guarantee))
     }
 
     /// Finds the highest rate and the largest burst for which budgets can be made.
@@ -227,7 +227,7 @@ impl Ledger {
             let links: Vec<_> = faster.iter().map(|(stage, rate)| (*stage, *rate)).collect();
             let mut ledger = self.with_links(&links, budgets)?;
             if !links.is_empty() {
-                let remedy = self.remedy(Change::Links(links), request, budgets);
+                let remedy = self.remedy(RemedyChange::Links(links), request, budgets);
                 if remedy.is_some() {
                     return remedy;
                 }
@@ -349,15 +349,21 @@ mod tests {
 
         let remedies = ledger.remedies(&refused);
 
-        let has = |wanted: &Change| remedies.iter().any(|remedy| remedy.change == *wanted);
-        assert!(has(&Change::Rate(BitRate::from_mbps(40))), "{remedies:?}");
-        assert!(has(&Change::Without(rival)));
+        let has = |wanted: &RemedyChange| remedies.iter().any(|remedy| remedy.change == *wanted);
+        assert!(
+            has(&RemedyChange::Rate(BitRate::from_mbps(40))),
+            "{remedies:?}"
+        );
+        assert!(has(&RemedyChange::Without(rival)));
         let gigabit = BitRate::from_mbps(1_000);
-        assert!(has(&Change::Links(vec![
+        assert!(has(&RemedyChange::Links(vec![
             (StageId(0), gigabit),
             (StageId(1), gigabit)
         ])));
-        assert!(!has(&Change::Budgets), "no budget makes a link faster");
+        assert!(
+            !has(&RemedyChange::Budgets),
+            "no budget makes a link faster"
+        );
         for remedy in &remedies {
             assert!(remedy.guarantee <= refused.deadline, "{remedy:?}");
             assert_eq!(remedy.budgets, []);
@@ -372,7 +378,7 @@ mod tests {
         let remedies = ledger.remedies(&hasty);
 
         let deadline = remedies.iter().find_map(|remedy| match remedy.change {
-            Change::Deadline(deadline) => Some(deadline),
+            RemedyChange::Deadline(deadline) => Some(deadline),
             _ => None,
         });
         let deadline = deadline.unwrap();
@@ -400,7 +406,7 @@ mod tests {
 
         let budgets = remedies
             .iter()
-            .find(|it| it.change == Change::Budgets)
+            .find(|it| it.change == RemedyChange::Budgets)
             .unwrap();
         let [larger] = budgets.budgets[..] else {
             panic!("{budgets:?}")

@@ -20,23 +20,23 @@ pub(super) struct Reservation {
     pub(super) failure: Option<FailureId>,
     pub(super) class: u8,
     pub(super) largest_frame: DataSize,
-    pub(super) part: Part,
+    pub(super) part: ReservedPart,
 }
 
 /// What a flow brings to a stage by one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Arrival {
+pub(super) struct StageArrival {
     /// What it brings in the long run.
     pub(super) share: Share,
     /// What its peak allows; the same again if it has none.
     pub(super) peak: Share,
     /// Where all of its frames come from.
-    pub(super) origin: Origin,
+    pub(super) origin: FlowOrigin,
 }
 
 /// Where all frames of a flow come from, as far as that is one place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Origin {
+pub(super) struct FlowOrigin {
     /// The stage before.
     pub(super) stage: Option<StageId>,
     /// The port over whose link they came to that stage, if it is a processor.
@@ -53,21 +53,21 @@ pub(super) enum Share {
 
 /// How much of what the flow has at the stage a reservation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum ReservedPart {
     /// All of it.
-    Whole(Arrival),
+    Whole(StageArrival),
     /// All of it: two copies of each frame.
-    Copies([Arrival; 2]),
+    Copies([StageArrival; 2]),
     /// What comes, under the failure, in place of what always counts otherwise.
     Instead {
         /// What always counts.
-        of: Arrival,
+        of: StageArrival,
         /// What comes, which is no less.
-        by: Arrival,
+        by: StageArrival,
     },
 }
 
-impl Origin {
+impl FlowOrigin {
     /// Returns where frames come from that leave a switch, to which they came over the
     /// link of a port.
     pub(super) fn leaving(processor: Option<StageId>, port: Option<StageId>) -> Self {
@@ -82,27 +82,27 @@ impl Reservation {
     /// Returns what it adds to the sum of its stage.
     pub(super) fn share(&self) -> Share {
         match &self.part {
-            Part::Whole(arrival) => arrival.share,
-            Part::Copies([first, second]) => first.share.plus(second.share),
-            Part::Instead { of, by } => by.share.above(of.share),
+            ReservedPart::Whole(arrival) => arrival.share,
+            ReservedPart::Copies([first, second]) => first.share.plus(second.share),
+            ReservedPart::Instead { of, by } => by.share.above(of.share),
         }
     }
 
     /// Returns what comes by the first way of the flow, where it is.
-    pub(super) fn first(&self) -> &Arrival {
+    pub(super) fn first(&self) -> &StageArrival {
         match &self.part {
-            Part::Whole(arrival)
-            | Part::Copies([arrival, _])
-            | Part::Instead { of: _, by: arrival } => arrival,
+            ReservedPart::Whole(arrival)
+            | ReservedPart::Copies([arrival, _])
+            | ReservedPart::Instead { of: _, by: arrival } => arrival,
         }
     }
 
     /// Returns whether some of it comes out of a processor and over one link before.
     pub(super) fn has_link(&self) -> bool {
         match &self.part {
-            Part::Whole(arrival) => arrival.origin.link.is_some(),
-            Part::Copies(copies) => copies.iter().any(|copy| copy.origin.link.is_some()),
-            Part::Instead { of, by } => of.origin.link.or(by.origin.link).is_some(),
+            ReservedPart::Whole(arrival) => arrival.origin.link.is_some(),
+            ReservedPart::Copies(copies) => copies.iter().any(|copy| copy.origin.link.is_some()),
+            ReservedPart::Instead { of, by } => of.origin.link.or(by.origin.link).is_some(),
         }
     }
 
@@ -125,8 +125,8 @@ impl Reservation {
     /// Returns all that the flow has at the stage in the case of this reservation.
     pub(super) fn whole(&self) -> Self {
         let part = match self.part {
-            Part::Instead { of: _, by } => Part::Whole(by),
-            part @ (Part::Whole(_) | Part::Copies(_)) => part,
+            ReservedPart::Instead { of: _, by } => ReservedPart::Whole(by),
+            part @ (ReservedPart::Whole(_) | ReservedPart::Copies(_)) => part,
         };
         Self { part, ..*self }
     }
@@ -134,8 +134,8 @@ impl Reservation {
     /// Returns whether the flow has nothing else at the stage, whatever is broken.
     pub(super) fn is_whole(&self) -> bool {
         match self.part {
-            Part::Whole(_) | Part::Copies(_) => true,
-            Part::Instead { .. } => false,
+            ReservedPart::Whole(_) | ReservedPart::Copies(_) => true,
+            ReservedPart::Instead { .. } => false,
         }
     }
 }

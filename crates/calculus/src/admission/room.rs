@@ -12,8 +12,8 @@
 
 use units::{BitRate, DataSize, Delay};
 
-use super::check::Case;
-use super::load::Load;
+use super::check::StageCase;
+use super::load::ReservedLoad;
 use super::stage::{Room, Stage};
 use crate::bounds::processing::{FRAME, FrameBucket, Processor};
 use crate::bounds::strict_priority::{self, CLASSES, ClassLoad};
@@ -26,7 +26,7 @@ const ROUNDED_DELAY: Delay = Delay::from_ps(2);
 /// the highest rate one in each picosecond.
 const ROUNDED_BACKLOG: u64 = 3;
 
-impl Case<'_> {
+impl StageCase<'_> {
     /// Returns whether the stage surely keeps all its budgets.
     pub(super) fn has_room(&self) -> bool {
         self.has_room_beside(self.load.parts(self.failure))
@@ -37,7 +37,7 @@ impl Case<'_> {
         self.has_room_beside(self.load.worst())
     }
 
-    fn has_room_beside(&self, (base, extra): (&Load, Option<&Load>)) -> bool {
+    fn has_room_beside(&self, (base, extra): (&ReservedLoad, Option<&ReservedLoad>)) -> bool {
         match (&self.stages[self.stage.index()], base) {
             (
                 Stage::Processing {
@@ -47,7 +47,7 @@ impl Case<'_> {
                     buffer_frames,
                     fastest_per_frame: _,
                 },
-                Load::Processing(frames),
+                ReservedLoad::Processing(frames),
             ) => {
                 let (latency, per_frame) = (*latency, *per_frame);
                 let frames = self.frames(*frames, extra);
@@ -61,18 +61,18 @@ impl Case<'_> {
                     largest_frame,
                     propagation: _,
                 },
-                Load::Port(classes),
+                ReservedLoad::Port(classes),
             ) => {
                 let classes = self.classes(classes, extra);
                 port_has_room(*rate, &classes, (budgets, buffers), *largest_frame)
             }
-            (Stage::Processing { .. }, Load::Port(_))
-            | (Stage::Port { .. }, Load::Processing(_)) => false,
+            (Stage::Processing { .. }, ReservedLoad::Port(_))
+            | (Stage::Port { .. }, ReservedLoad::Processing(_)) => false,
         }
     }
 
-    fn frames(&self, mut frames: FrameBucket, extra: Option<&Load>) -> FrameBucket {
-        if let Some(Load::Processing(extra)) = extra {
+    fn frames(&self, mut frames: FrameBucket, extra: Option<&ReservedLoad>) -> FrameBucket {
+        if let Some(ReservedLoad::Processing(extra)) = extra {
             frames += *extra;
         }
         for reservation in self.more {
@@ -81,9 +81,13 @@ impl Case<'_> {
         frames
     }
 
-    fn classes(&self, base: &[ClassLoad; CLASSES], extra: Option<&Load>) -> [ClassLoad; CLASSES] {
+    fn classes(
+        &self,
+        base: &[ClassLoad; CLASSES],
+        extra: Option<&ReservedLoad>,
+    ) -> [ClassLoad; CLASSES] {
         let mut classes = *base;
-        if let Some(Load::Port(extra)) = extra {
+        if let Some(ReservedLoad::Port(extra)) = extra {
             for (load, extra) in classes.iter_mut().zip(extra) {
                 load.traffic += extra.traffic;
                 load.largest_frame = load.largest_frame.max(extra.largest_frame);
@@ -229,7 +233,7 @@ mod tests {
         }];
         let ledger = Ledger::new(stages);
 
-        let case = Case {
+        let case = StageCase {
             stage: StageId(0),
             stages: ledger.stages(),
             load: ledger.load(StageId(0)),

@@ -28,13 +28,14 @@ mod search;
 
 use units::Delay;
 
+use super::arrival_window::{ArrivalWindow, behind};
 use super::ledger::{Admitted, Ledger};
-use super::plan::{Sent, Window, behind};
+use super::plan::SenderTraffic;
 use super::refusal::{Constraint, Fits, Refusal};
 use super::request::{Redundant, Request, Tree, validate_contract};
 use super::stage::StageId;
 use distances::Distances;
-use search::{Question, Search, Task};
+use search::{RouteQuery, RouteSearch, Task};
 
 /// The number of a switch: its place in the list the map was made with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,7 +63,7 @@ pub struct Cable {
 
 /// A direction of a cable.
 #[derive(Clone, Copy, Debug)]
-struct Link {
+struct DirectedLink {
     from: NodeId,
     to: NodeId,
     port: StageId,
@@ -133,7 +134,7 @@ const FIRST_OF_PAIR: usize = 16;
 pub struct Map {
     graph: Graph,
     distances: Distances,
-    search: Search,
+    search: RouteSearch,
 }
 
 impl Map {
@@ -151,7 +152,7 @@ impl Map {
     pub fn new(processing: Vec<Option<StageId>>, cables: &[Cable]) -> Self {
         Self {
             distances: Distances::default(),
-            search: Search::new(processing.len(), cables.len()),
+            search: RouteSearch::new(processing.len(), cables.len()),
             graph: Graph::new(processing, cables),
         }
     }
@@ -159,7 +160,7 @@ impl Map {
     /// Returns the way with the least bound on which `ledger` would admit
     /// `request`, whose own trees do not matter; nothing if there is none.
     pub fn find(&mut self, ledger: &Ledger, request: &Request, ends: Ends<'_>) -> Option<Route> {
-        let mut found = self.ask(ledger, request, ends, Question::Admissible);
+        let mut found = self.ask(ledger, request, ends, RouteQuery::Admissible);
         found.pop()
     }
 
@@ -173,7 +174,7 @@ impl Map {
         ends: Ends<'_>,
         most: usize,
     ) -> Vec<Route> {
-        self.ask(ledger, request, ends, Question::Shortest(most))
+        self.ask(ledger, request, ends, RouteQuery::Shortest(most))
     }
 
     /// Promises `request` what it asks for on the way with the least bound on which
@@ -290,7 +291,7 @@ impl Map {
         ledger: &Ledger,
         request: &Request,
         ends: Ends<'_>,
-        links: &[Link],
+        links: &[DirectedLink],
     ) -> Option<Route> {
         let mut route = Route {
             bound: Delay::ZERO,
@@ -304,7 +305,7 @@ impl Map {
             route.stages.extend(self.graph.processing(link.to));
         }
         route.stages.push(ends.to.port);
-        let mut window = Window {
+        let mut window = ArrivalWindow {
             earliest: Delay::ZERO,
             latest: request.initial,
         };
@@ -321,7 +322,7 @@ impl Map {
         ledger: &Ledger,
         request: &Request,
         ends: Ends<'_>,
-        question: Question,
+        question: RouteQuery,
     ) -> Vec<Route> {
         if validate_contract(request).is_err() {
             return Vec::new();
@@ -335,7 +336,7 @@ impl Map {
             table,
             ledger,
             request,
-            sent: Sent::new(request, request.traffic()),
+            sent: SenderTraffic::new(request, request.traffic()),
             ends,
             question,
         })
@@ -346,8 +347,8 @@ impl Map {
 #[derive(Clone, Debug)]
 struct Graph {
     processing: Vec<Option<StageId>>,
-    leaving: Vec<Vec<Link>>,
-    entering: Vec<Vec<Link>>,
+    leaving: Vec<Vec<DirectedLink>>,
+    entering: Vec<Vec<DirectedLink>>,
 }
 
 impl Graph {
@@ -360,7 +361,7 @@ impl Graph {
         for (number, cable) in (0..).map(CableId).zip(cables) {
             let [one, other] = cable.ends;
             for (from, to) in [(one, other), (other, one)] {
-                let link = Link {
+                let link = DirectedLink {
                     from: from.node,
                     to: to.node,
                     port: from.port,
@@ -381,11 +382,11 @@ impl Graph {
         self.processing[node.index()]
     }
 
-    fn leaving(&self, node: NodeId) -> &[Link] {
+    fn leaving(&self, node: NodeId) -> &[DirectedLink] {
         &self.leaving[node.index()]
     }
 
-    fn entering(&self, node: NodeId) -> &[Link] {
+    fn entering(&self, node: NodeId) -> &[DirectedLink] {
         &self.entering[node.index()]
     }
 }

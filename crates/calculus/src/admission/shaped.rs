@@ -8,23 +8,26 @@
 
 use units::{BitRate, DataSize, Delay};
 
-use crate::bounds::concave::{Pace, Server, Source, most_in};
+use crate::bounds::concave::{ArrivalSource, LeastService, ServerPace, most_in};
 use crate::bounds::processing::{FRAME, Processor};
 use crate::bounds::strict_priority::{CLASSES, ClassBound};
 
 /// Returns the longest delay and the most frames at a processor, if there are
 /// bounds.
-pub(super) fn processor_bounds(processor: Processor, sources: &[Source]) -> Option<(Delay, u64)> {
+pub(super) fn processor_bounds(
+    processor: Processor,
+    sources: &[ArrivalSource],
+) -> Option<(Delay, u64)> {
     let latency = processor.latency.as_ps();
     if processor.per_frame == Delay::ZERO {
         let backlog = u64::try_from(most_in(sources, latency)).ok()?;
         return Some((processor.latency, backlog));
     }
-    let pace = Pace {
+    let pace = ServerPace {
         ps: processor.per_frame.as_ps(),
         units: FRAME,
     };
-    let server = Server::processor(latency, pace);
+    let server = LeastService::processor(latency, pace);
     let delay = server.delay_bound(sources)?;
     let backlog = server.by_whole(FRAME).backlog_bound(sources)?;
     Some((Delay::from_ps(delay), backlog))
@@ -35,13 +38,13 @@ pub(super) fn processor_bounds(processor: Processor, sources: &[Source]) -> Opti
 /// the class.
 pub(super) fn class_bounds(
     link: BitRate,
-    classes: &[Vec<Source>; CLASSES],
+    classes: &[Vec<ArrivalSource>; CLASSES],
     class: usize,
     (blocking, largest): (DataSize, DataSize),
 ) -> Option<(Delay, DataSize)> {
     let more_urgent = classes[class + 1..].concat();
     let own = &classes[class];
-    let server = Server::link(link.as_bps(), &more_urgent, blocking.as_bits())?;
+    let server = LeastService::link(link.as_bps(), &more_urgent, blocking.as_bits())?;
     let delay = server.delay_bound(own)?;
     let backlog = server.by_whole(largest.as_bits()).backlog_bound(own)?;
     Some((Delay::from_ps(delay), DataSize::from_bits(backlog)))
@@ -59,6 +62,6 @@ pub(super) fn least(sums: ClassBound, sides: Option<(Delay, DataSize)>) -> Class
 }
 
 /// Returns whether any side is known better than by its sum.
-pub(super) fn tells_more(sources: &[Source]) -> bool {
-    sources.iter().any(Source::bends)
+pub(super) fn tells_more(sources: &[ArrivalSource]) -> bool {
+    sources.iter().any(ArrivalSource::bends)
 }

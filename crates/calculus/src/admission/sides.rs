@@ -20,25 +20,25 @@
 use units::DataSize;
 
 use super::request::MIN_FRAME;
-use super::reservation::{Arrival, Origin, Part, Reservation, Share};
+use super::reservation::{FlowOrigin, Reservation, ReservedPart, Share, StageArrival};
 use super::stage::{FailureId, Stage};
-use crate::bounds::concave::{Line, Source};
+use crate::bounds::concave::{ArrivalSource, CurveLine};
 use crate::bounds::processing::{FRAME, FrameBucket};
 use crate::bounds::strict_priority::CLASSES;
 use crate::min_plus::TokenBucket;
 
 /// Whose flows are summed: from where, in which class.
-type Side = (Origin, u8);
+type SideKey = (FlowOrigin, u8);
 
 /// What the flows of one side bring together, in what the stage counts in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sums {
     arrivals: u64,
-    contracts: Line,
-    peaks: Line,
+    contracts: CurveLine,
+    peaks: CurveLine,
     /// The same in frames, at a port: its queues may be limited in these.
-    frames: Line,
-    peak_frames: Line,
+    frames: CurveLine,
+    peak_frames: CurveLine,
 }
 
 /// The sums of all sides of a stage.
@@ -53,13 +53,13 @@ pub(super) struct Sides {
 impl Sides {
     pub(super) fn add(&mut self, reservation: &Reservation) {
         let Reservation { failure, class, .. } = *reservation;
-        let side = |arrival: &Arrival| (arrival.origin, class);
+        let side = |arrival: &StageArrival| (arrival.origin, class);
         match &reservation.part {
-            Part::Whole(arrival) => self.sums.add(failure, side(arrival), arrival),
-            Part::Copies(copies) => copies
+            ReservedPart::Whole(arrival) => self.sums.add(failure, side(arrival), arrival),
+            ReservedPart::Copies(copies) => copies
                 .iter()
                 .for_each(|copy| self.sums.add(failure, side(copy), copy)),
-            Part::Instead { of, by } => {
+            ReservedPart::Instead { of, by } => {
                 self.replaced.add(failure, side(of), of);
                 self.sums.add(failure, side(by), by);
             }
@@ -69,13 +69,13 @@ impl Sides {
     /// Takes away what `reservation` added.
     pub(super) fn subtract(&mut self, reservation: &Reservation) {
         let Reservation { failure, class, .. } = *reservation;
-        let side = |arrival: &Arrival| (arrival.origin, class);
+        let side = |arrival: &StageArrival| (arrival.origin, class);
         match &reservation.part {
-            Part::Whole(arrival) => self.sums.subtract(failure, side(arrival), arrival),
-            Part::Copies(copies) => copies
+            ReservedPart::Whole(arrival) => self.sums.subtract(failure, side(arrival), arrival),
+            ReservedPart::Copies(copies) => copies
                 .iter()
                 .for_each(|copy| self.sums.subtract(failure, side(copy), copy)),
-            Part::Instead { of, by } => {
+            ReservedPart::Instead { of, by } => {
                 self.replaced.subtract(failure, side(of), of);
                 self.sums.subtract(failure, side(by), by);
             }
@@ -89,8 +89,8 @@ impl Sides {
 
     /// Returns what comes under `failure`, or while nothing is broken, together
     /// with `more`, of which nothing is counted yet.
-    pub(super) fn under(&self, failure: Option<FailureId>, more: &[Reservation]) -> Arrivals {
-        let mut arrivals = Arrivals::default();
+    pub(super) fn under(&self, failure: Option<FailureId>, more: &[Reservation]) -> SideArrivals {
+        let mut arrivals = SideArrivals::default();
         for (side, sums) in self.sums.of_case(None) {
             arrivals.sums_of(side).and(sums);
         }
@@ -104,10 +104,10 @@ impl Sides {
         }
         for reservation in more {
             let arriving = match &reservation.part {
-                Part::Whole(arrival) | Part::Instead { of: _, by: arrival } => {
+                ReservedPart::Whole(arrival) | ReservedPart::Instead { of: _, by: arrival } => {
                     std::slice::from_ref(arrival)
                 }
-                Part::Copies(copies) => copies,
+                ReservedPart::Copies(copies) => copies,
             };
             for arrival in arriving {
                 let side = (arrival.origin, reservation.class);
@@ -125,11 +125,11 @@ impl Sides {
 struct SumsBySide {
     cases: Vec<Option<FailureId>>,
     /// Those of each case.
-    sides: Vec<Vec<(Side, Sums)>>,
+    sides: Vec<Vec<(SideKey, Sums)>>,
 }
 
 impl SumsBySide {
-    fn add(&mut self, case: Option<FailureId>, side: Side, arrival: &Arrival) {
+    fn add(&mut self, case: Option<FailureId>, side: SideKey, arrival: &StageArrival) {
         let at = self.cases.binary_search(&case).unwrap_or_else(|at| {
             self.cases.insert(at, case);
             self.sides.insert(at, Vec::new());
@@ -143,7 +143,7 @@ impl SumsBySide {
         sides[at].1.and(&Sums::of(arrival));
     }
 
-    fn subtract(&mut self, case: Option<FailureId>, side: Side, arrival: &Arrival) {
+    fn subtract(&mut self, case: Option<FailureId>, side: SideKey, arrival: &StageArrival) {
         let was_reserved = "what is released was reserved";
         let case = self.cases.binary_search(&case).expect(was_reserved);
         let sides = &mut self.sides[case];
@@ -160,19 +160,19 @@ impl SumsBySide {
     }
 
     /// Returns what is summed under `case` alone, by origin and class.
-    fn of_case(&self, case: Option<FailureId>) -> impl Iterator<Item = (Side, &Sums)> {
+    fn of_case(&self, case: Option<FailureId>) -> impl Iterator<Item = (SideKey, &Sums)> {
         let at = self.cases.binary_search(&case).ok();
         let sides = at.into_iter().flat_map(|at| &self.sides[at]);
         sides.map(|(side, sums)| (*side, sums))
     }
 }
 
-fn find(sides: &[(Side, Sums)], side: &Side) -> Result<usize, usize> {
+fn find(sides: &[(SideKey, Sums)], side: &SideKey) -> Result<usize, usize> {
     sides.binary_search_by_key(side, |(side, _)| *side)
 }
 
 impl Sums {
-    fn of(arrival: &Arrival) -> Self {
+    fn of(arrival: &StageArrival) -> Self {
         Self {
             arrivals: 1,
             contracts: line(arrival.share),
@@ -205,7 +205,7 @@ impl Sums {
     }
 }
 
-fn line(share: Share) -> Line {
+fn line(share: Share) -> CurveLine {
     match share {
         Share::Processing(frames) => of_frames(frames),
         Share::Port(traffic, _) => of_traffic(traffic),
@@ -214,22 +214,22 @@ fn line(share: Share) -> Line {
 
 /// Returns in how many frames a share comes to a port; those at a processor are
 /// the share itself.
-fn frame_line(share: Share) -> Line {
+fn frame_line(share: Share) -> CurveLine {
     match share {
-        Share::Processing(_) => Line::default(),
+        Share::Processing(_) => CurveLine::default(),
         Share::Port(_, frames) => of_frames(frames),
     }
 }
 
-fn of_frames(frames: FrameBucket) -> Line {
-    Line {
+fn of_frames(frames: FrameBucket) -> CurveLine {
+    CurveLine {
         rate: frames.rate_per_second,
         burst: frames.burst,
     }
 }
 
-fn of_traffic(traffic: TokenBucket) -> Line {
-    Line {
+fn of_traffic(traffic: TokenBucket) -> CurveLine {
+    CurveLine {
         rate: traffic.rate_bps(),
         burst: traffic.burst().as_bits(),
     }
@@ -237,12 +237,12 @@ fn of_traffic(traffic: TokenBucket) -> Line {
 
 /// What comes to a stage, side by side.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Arrivals {
-    sums: Vec<((Origin, u8), Sums)>,
+pub(super) struct SideArrivals {
+    sums: Vec<((FlowOrigin, u8), Sums)>,
 }
 
-impl Arrivals {
-    fn sums_of(&mut self, side: (Origin, u8)) -> &mut Sums {
+impl SideArrivals {
+    fn sums_of(&mut self, side: (FlowOrigin, u8)) -> &mut Sums {
         let at = self.sums.iter().position(|(known, _)| *known == side);
         let at = at.unwrap_or_else(|| {
             self.sums.push((side, Sums::default()));
@@ -253,7 +253,7 @@ impl Arrivals {
 
     /// Returns from where frames come.
     #[cfg(test)]
-    pub(super) fn origins(&self) -> Vec<Origin> {
+    pub(super) fn origins(&self) -> Vec<FlowOrigin> {
         self.sums.iter().map(|((origin, _), _)| *origin).collect()
     }
 
@@ -262,7 +262,7 @@ impl Arrivals {
     pub(super) fn by_stage(&self) -> Self {
         let mut merged = Self::default();
         for ((origin, class), sums) in &self.sums {
-            let origin = Origin::leaving(None, origin.stage);
+            let origin = FlowOrigin::leaving(None, origin.stage);
             merged.sums_of((origin, *class)).and(sums);
         }
         merged
@@ -281,8 +281,12 @@ impl Arrivals {
 
     /// Returns what comes to a processor, in frames: those of all classes of a
     /// side come over the same link.
-    pub(super) fn at_processor(&self, unpromised: FrameBucket, stages: &[Stage]) -> Vec<Source> {
-        let mut origins: Vec<(Origin, Sums)> = Vec::new();
+    pub(super) fn at_processor(
+        &self,
+        unpromised: FrameBucket,
+        stages: &[Stage],
+    ) -> Vec<ArrivalSource> {
+        let mut origins: Vec<(FlowOrigin, Sums)> = Vec::new();
         for ((origin, _), sums) in &self.sums {
             match origins.iter_mut().find(|(known, _)| known == origin) {
                 Some((_, known)) => known.and(sums),
@@ -293,7 +297,7 @@ impl Arrivals {
             let densest = densest(*origin, stages, frames_from);
             source(sums, densest)
         });
-        let unpromised = Source::of(of_frames(unpromised));
+        let unpromised = ArrivalSource::of(of_frames(unpromised));
         std::iter::once(unpromised).chain(sources).collect()
     }
 
@@ -303,7 +307,7 @@ impl Arrivals {
         &self,
         largest: [DataSize; CLASSES],
         stages: &[Stage],
-    ) -> [Vec<Source>; CLASSES] {
+    ) -> [Vec<ArrivalSource>; CLASSES] {
         let mut classes = [const { Vec::new() }; CLASSES];
         for ((origin, class), sums) in &self.sums {
             let class = usize::from(*class);
@@ -314,11 +318,11 @@ impl Arrivals {
     }
 
     /// Returns what comes to a port for the queue of `class`, in frames.
-    pub(super) fn frames_at_port(&self, class: u8, stages: &[Stage]) -> Vec<Source> {
+    pub(super) fn frames_at_port(&self, class: u8, stages: &[Stage]) -> Vec<ArrivalSource> {
         let of_class = self.sums.iter().filter(|((_, of), _)| *of == class);
         let sources = of_class.map(|((origin, _), sums)| {
             let densest = densest(*origin, stages, frames_from);
-            Source {
+            ArrivalSource {
                 lines: [
                     sums.frames,
                     sums.peak_frames,
@@ -330,8 +334,8 @@ impl Arrivals {
     }
 }
 
-fn source(sums: &Sums, densest: Option<Line>) -> Source {
-    Source {
+fn source(sums: &Sums, densest: Option<CurveLine>) -> ArrivalSource {
+    ArrivalSource {
         lines: [
             sums.contracts,
             sums.peaks,
@@ -344,10 +348,10 @@ fn source(sums: &Sums, densest: Option<Line>) -> Source {
 /// stage before, or the port before that. The stage between holds some frames back for
 /// longer than others, by no more than its budget.
 fn densest(
-    origin: Origin,
+    origin: FlowOrigin,
     stages: &[Stage],
-    from: impl Fn(&Stage) -> Option<Line>,
-) -> Option<Line> {
+    from: impl Fn(&Stage) -> Option<CurveLine>,
+) -> Option<CurveLine> {
     let before = &stages[origin.stage?.index()];
     let Some(link) = origin.link else {
         return from(before);
@@ -360,7 +364,7 @@ fn densest(
 /// Returns the most frames that a stage hands on. The last bits of two frames
 /// are as far apart as the second one takes, and no frame is smaller than
 /// [`MIN_FRAME`].
-fn frames_from(stage: &Stage) -> Option<Line> {
+fn frames_from(stage: &Stage) -> Option<CurveLine> {
     let per_second = match stage {
         Stage::Processing {
             fastest_per_frame, ..
@@ -370,7 +374,7 @@ fn frames_from(stage: &Stage) -> Option<Line> {
             u64::try_from(frames.div_ceil(u128::from(MIN_FRAME.as_bits()))).ok()?
         }
     };
-    Some(Line {
+    Some(CurveLine {
         rate: per_second,
         burst: FRAME,
     })
@@ -378,7 +382,7 @@ fn frames_from(stage: &Stage) -> Option<Line> {
 
 /// Returns the most bits that a stage hands on, of frames no larger than
 /// `largest`.
-fn bits_from(stage: &Stage, largest: DataSize) -> Option<Line> {
+fn bits_from(stage: &Stage, largest: DataSize) -> Option<CurveLine> {
     let burst = largest.as_bits();
     let rate = match stage {
         Stage::Processing {
@@ -386,7 +390,7 @@ fn bits_from(stage: &Stage, largest: DataSize) -> Option<Line> {
         } => times(burst, fastest_per_frame.as_ps())?,
         Stage::Port { rate, .. } => rate.as_bps(),
     };
-    Some(Line { rate, burst })
+    Some(CurveLine { rate, burst })
 }
 
 /// Returns how much a second `amount` once in `ps` is, rounded up; nothing if

@@ -14,8 +14,8 @@ use super::aggregate::{asked, gather};
 use super::fit::{Slowdown, slowed};
 use super::growth::{Headroom, least_budgets};
 use super::ledger::{FlowId, Ledger};
-use super::load::Load;
-use super::plan::Plan;
+use super::load::ReservedLoad;
+use super::plan::ReservationPlanner;
 use super::request::{MAX_DELAY, Request};
 use super::stage::{Stage, StageId};
 use crate::bounds::processing::FRAME;
@@ -115,7 +115,7 @@ impl Ledger {
             return (Vec::new(), flows);
         };
         let stages = grown.stages;
-        let mut plan = Plan::new(stages.len());
+        let mut plan = ReservationPlanner::new(stages.len());
         flows.into_iter().partition(|(_, request)| {
             let drawn = plan.draw(request, request.traffic(), &stages);
             drawn.is_ok()
@@ -137,8 +137,8 @@ impl Ledger {
         };
         let load = &self.loads[stage.index()];
         let rates = load.cases().map(|failure| match load.total(failure) {
-            Load::Processing(frames) => frames.rate_per_second,
-            Load::Port(_) => 0,
+            ReservedLoad::Processing(frames) => frames.rate_per_second,
+            ReservedLoad::Port(_) => 0,
         });
         let all = rates.max().unwrap_or_default();
         Some((

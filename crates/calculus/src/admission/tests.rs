@@ -5,7 +5,7 @@ mod room;
 
 use units::{BitRate, DataSize, Delay};
 
-use super::load::Load;
+use super::load::ReservedLoad;
 use super::*;
 use crate::min_plus::TokenBucket;
 
@@ -365,11 +365,11 @@ fn two_copies_are_reserved_where_two_pass_and_one_where_one_does() {
     let slower = Delay::from_us(12 + 3 * 50 + 3 * 300 + 3);
     assert_eq!(admitted.guarantee, slower);
     let rate = |stage| match ledger.load(StageId(stage)).total(None) {
-        Load::Processing(frames) => frames.rate_per_second / 4_000_000_000,
-        Load::Port(classes) => classes[7].traffic.rate_bps() / 4_608_000,
+        ReservedLoad::Processing(frames) => frames.rate_per_second / 4_000_000_000,
+        ReservedLoad::Port(classes) => classes[7].traffic.rate_bps() / 4_608_000,
     };
     assert_eq!([0, 1, 2, 3, 4, 5, 6, 7].map(rate), [1, 1, 1, 1, 0, 1, 2, 1]);
-    let Load::Port(classes) = ledger.load(StageId(7)).total(None) else {
+    let ReservedLoad::Port(classes) = ledger.load(StageId(7)).total(None) else {
         panic!()
     };
     // From the earliest of the one, two links, to the latest of the other.

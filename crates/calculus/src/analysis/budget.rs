@@ -14,7 +14,7 @@ const STEPS_UNASKED: u64 = 2_000_000;
 
 /// How far an analysis is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct AnalysisProgress {
     /// The method at work.
     pub method: Method,
     /// How many of its parts are done.
@@ -28,8 +28,8 @@ pub struct Budget<'a> {
     left: Cell<u64>,
     unasked: Cell<u64>,
     is_over: Cell<bool>,
-    progress: Cell<Progress>,
-    go_on: Option<&'a dyn Fn(Progress) -> bool>,
+    progress: Cell<AnalysisProgress>,
+    go_on: Option<&'a dyn Fn(AnalysisProgress) -> bool>,
 }
 
 impl std::fmt::Debug for Budget<'_> {
@@ -47,7 +47,7 @@ impl<'a> Budget<'a> {
     /// Returns a budget of so many steps.
     #[must_use]
     pub fn of_steps(steps: u64) -> Self {
-        let progress = Progress {
+        let progress = AnalysisProgress {
             method: Method::Best,
             done: 0,
             of: 0,
@@ -69,7 +69,7 @@ impl<'a> Budget<'a> {
 
     /// Returns the same budget, which ends when `go_on` says no.
     #[must_use]
-    pub fn while_told(self, go_on: &'a dyn Fn(Progress) -> bool) -> Self {
+    pub fn while_told(self, go_on: &'a dyn Fn(AnalysisProgress) -> bool) -> Self {
         let go_on = Some(go_on);
         Self { go_on, ..self }
     }
@@ -99,7 +99,7 @@ impl<'a> Budget<'a> {
     pub(super) fn part(&self, method: Method, of: u64) -> Self {
         let part = Self::of_steps((self.left.get() / of).max(u64::from(self.left.get() > 0)));
         part.unasked.set(self.unasked.get());
-        part.progress.set(Progress {
+        part.progress.set(AnalysisProgress {
             method,
             done: 0,
             of: 0,
@@ -123,6 +123,6 @@ impl<'a> Budget<'a> {
     /// Notes how far the method is.
     pub(super) fn note(&self, done: usize, of: usize) {
         let method = self.progress.get().method;
-        self.progress.set(Progress { method, done, of });
+        self.progress.set(AnalysisProgress { method, done, of });
     }
 }

@@ -30,7 +30,7 @@ use super::{
     Analysis, FlowBound, FlowId, HopBound, Method, Multiplexing, Network, NotApplicable,
     RateLatency, ServerId,
 };
-use arrival_bounds::{ArrivalBounds, DEPTH_MAX, Hop, Presence, TooLarge};
+use arrival_bounds::{ArrivalBounds, CrossedServer, DEPTH_MAX, Presence, TooLarge};
 use histories::Histories;
 
 /// What a method makes of a tandem of servers.
@@ -347,7 +347,7 @@ impl ArrivalBounds<'_> {
         };
         let hops: Vec<_> = path
             .iter()
-            .map(|server| Hop {
+            .map(|server| CrossedServer {
                 server: *server,
                 presence,
             })

@@ -66,10 +66,10 @@ use super::budget::Budget;
 use super::{
     Analysis, FlowBound, FlowId, Method, Multiplexing, Network, NotApplicable, ServerId, tfa,
 };
-use claim::Claim;
+use claim::FactClaim;
 use components::components;
-use facts::{Facts, Map};
-use work::{Share, Work};
+use facts::{FactMap, Facts};
+use work::{RemainingWork, Share};
 
 /// How many facts of a cycle are found together at most. Their programs take
 /// some hundred megabytes then.
@@ -92,7 +92,7 @@ pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
 pub fn analyze_within(network: &Network, budget: &Budget) -> Result<Analysis, NotApplicable> {
     check(network)?;
     let all: Vec<ServerId> = (0..).map(ServerId).take(network.servers().len()).collect();
-    let mut found = Found::new(network, &all, budget)?;
+    let mut found = KnownNetwork::new(network, &all, budget)?;
     let (mut flows, mut cut_short) = (Vec::new(), Vec::new());
     for flow in network.flows() {
         budget.note(flow.index(), network.flows().len());
@@ -117,7 +117,7 @@ pub fn analyze_within(network: &Network, budget: &Budget) -> Result<Analysis, No
 pub fn analyze_flow(network: &Network, flow: FlowId) -> Result<FlowBound, NotApplicable> {
     check(network)?;
     let budget = Budget::unlimited();
-    Ok(Found::new(network, network.path(flow), &budget)?.bound(flow))
+    Ok(KnownNetwork::new(network, network.path(flow), &budget)?.bound(flow))
 }
 
 fn check(network: &Network) -> Result<(), NotApplicable> {
@@ -133,16 +133,16 @@ fn check(network: &Network) -> Result<(), NotApplicable> {
 }
 
 /// What is known of a network before flows are looked at.
-struct Found<'a> {
-    map: Map<'a>,
+struct KnownNetwork<'a> {
+    map: FactMap<'a>,
     facts: Facts,
-    work: Work<'a>,
+    work: RemainingWork<'a>,
     /// By flow, from total flow analysis.
     plain: Vec<FlowBound>,
     notes: Vec<String>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> KnownNetwork<'a> {
     /// Finds what is known of some servers and of all before them.
     fn new(
         network: &'a Network,
@@ -165,9 +165,9 @@ impl<'a> Found<'a> {
         servers: &[ServerId],
         budget: &'a Budget<'a>,
     ) -> Self {
-        let map = Map::new(network);
+        let map = FactMap::new(network);
         let mut facts = Facts::new(&map);
-        let mut work = Work::new(&map, budget);
+        let mut work = RemainingWork::new(&map, budget);
         let mut notes = Vec::new();
         for group in needed(&map, servers) {
             notes.extend(learn(&map, &mut facts, &group, delays, &mut work));
@@ -210,7 +210,7 @@ impl<'a> Found<'a> {
 
 /// The groups of servers that have to be looked at for some servers, in the
 /// order in which they are.
-fn needed(map: &Map, servers: &[ServerId]) -> Vec<Vec<ServerId>> {
+fn needed(map: &FactMap, servers: &[ServerId]) -> Vec<Vec<ServerId>> {
     let mut wanted = vec![false; map.network.servers().len()];
     for server in servers {
         wanted[server.index()] = true;
@@ -233,17 +233,20 @@ fn needed(map: &Map, servers: &[ServerId]) -> Vec<Vec<ServerId>> {
 /// Finds what arrives at some servers, which is known of those before them, and
 /// how long it stays there. Returns what there is to note.
 fn learn(
-    map: &Map,
+    map: &FactMap,
     facts: &mut Facts,
     servers: &[ServerId],
     known: &[Option<Time>],
-    work: &mut Work,
+    work: &mut RemainingWork,
 ) -> Option<String> {
     let budget = work.budget;
     let mut claims = Vec::new();
     for server in servers {
-        claims.extend(map.arcs_into(*server).flat_map(|arc| Claim::over(map, arc)));
-        claims.push(Claim::delay(map, server, known[server.index()]));
+        claims.extend(
+            map.arcs_into(*server)
+                .flat_map(|arc| FactClaim::over(map, arc)),
+        );
+        claims.push(FactClaim::delay(map, server, known[server.index()]));
     }
     if servers.len() == 1 {
         for mut claim in claims {
@@ -277,7 +280,7 @@ fn learn(
 
 /// Finds what follows from the delays that are known from elsewhere, hop after
 /// hop.
-fn fall_back(facts: &mut Facts, claims: &[Claim], hops: usize) {
+fn fall_back(facts: &mut Facts, claims: &[FactClaim], hops: usize) {
     for _ in 0..=hops {
         for claim in claims {
             if facts.value(claim.fact).is_none() {

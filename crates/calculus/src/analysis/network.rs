@@ -81,7 +81,7 @@ pub struct Network {
     /// Whether a packet leaves a server only when its last bit has been served.
     pub packetizer: bool,
     servers: Vec<Server>,
-    shapes: Vec<Shape>,
+    shapes: Vec<FlowLayout>,
     paths: Vec<ServerId>,
     buckets: Vec<TokenBucket>,
     /// By server; the order is that of the flows.
@@ -90,7 +90,7 @@ pub struct Network {
 
 /// The part of a flow that has one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Shape {
+struct FlowLayout {
     path_begin: u32,
     path_end: u32,
     bucket_begin: u32,
@@ -172,7 +172,7 @@ impl Network {
         let (path_begin, bucket_begin) = (number(self.paths.len()), number(self.buckets.len()));
         self.paths.extend_from_slice(&flow.path);
         self.buckets.extend_from_slice(&flow.buckets);
-        self.shapes.push(Shape {
+        self.shapes.push(FlowLayout {
             path_begin,
             path_end: number(self.paths.len()),
             bucket_begin,
@@ -278,7 +278,7 @@ impl Network {
         }
     }
 
-    fn shape(&self, id: FlowId) -> &Shape {
+    fn shape(&self, id: FlowId) -> &FlowLayout {
         &self.shapes[id.index()]
     }
 }

@@ -53,11 +53,11 @@ use units::fine::{Data, Time};
 
 use super::network::{FlowId, Network};
 use super::{Analysis, FlowBound, HopBound, Method, NotApplicable};
-use crate::min_plus::piecewise::Sum;
-pub use engine::{Engine, Raised, WhatIf};
+use crate::min_plus::piecewise::CurveSum;
+pub use engine::{Raised, TfaEngine, WhatIf};
 use fixed_point::Precision;
 use layout::Layout;
-use state::{NEVER, State};
+use state::{DelayState, NEVER};
 
 /// Bounds all flows of a network.
 ///
@@ -67,7 +67,7 @@ use state::{NEVER, State};
 pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
     let state = solve(network);
     let stations = layout::number(network.servers().len());
-    let mut sum = Sum::default();
+    let mut sum = CurveSum::default();
     let backlogs = (0..stations).map(|at| state.backlog(at, &mut sum));
     let backlogs: Vec<_> = backlogs.collect();
     let flows = network.flows();
@@ -89,19 +89,24 @@ pub fn analyze_flow(network: &Network, flow: FlowId) -> Result<FlowBound, NotApp
     let state = solve(network);
     let mut backlogs = vec![None; network.servers().len()];
     for server in network.path(flow) {
-        backlogs[server.index()] = state.backlog(server.0, &mut Sum::default());
+        backlogs[server.index()] = state.backlog(server.0, &mut CurveSum::default());
     }
     Ok(bound(network, &state, &backlogs, flow))
 }
 
-fn solve(network: &Network) -> State {
-    let mut state = State::new(Layout::of(network));
+fn solve(network: &Network) -> DelayState {
+    let mut state = DelayState::new(Layout::of(network));
     state.keep_spreads();
     fixed_point::solve(&mut state, Precision::Fine);
     state
 }
 
-fn bound(network: &Network, state: &State, backlogs: &[Option<Data>], flow: FlowId) -> FlowBound {
+fn bound(
+    network: &Network,
+    state: &DelayState,
+    backlogs: &[Option<Data>],
+    flow: FlowId,
+) -> FlowBound {
     let path = network.path(flow).iter().zip(state.layout.path(flow.0));
     let hops: Vec<_> = path
         .map(|(&server, &group)| HopBound {

@@ -34,14 +34,14 @@ use crate::min_plus::TokenBucket;
 
 /// An output port as Silo sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Port {
+pub struct OutputPort {
     /// The rate of the link behind it, `R`.
     pub rate: BitRate,
     /// What it can hold, `B`.
     pub buffer: DataSize,
 }
 
-impl Port {
+impl OutputPort {
     /// Returns the wait at which the buffer overflows, LOKO Eq. (10).
     #[must_use]
     pub fn queue_capacity(&self) -> Delay {
@@ -65,7 +65,7 @@ impl Port {
 
 /// Why Silo refuses a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Refusal {
+pub enum SiloRefusal {
     /// A port would carry more than its link, or queue more than it can hold.
     #[error("port {port} would hold {needed_bits} bits at {needed_bps} bit/s")]
     Port {
@@ -87,14 +87,14 @@ pub enum Refusal {
 /// The ports of a network with what has been admitted at each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Silo {
-    ports: Vec<Port>,
+    ports: Vec<OutputPort>,
     loads: Vec<TokenBucket>,
 }
 
 impl Silo {
     /// Starts with nothing admitted.
     #[must_use]
-    pub fn new(ports: Vec<Port>) -> Self {
+    pub fn new(ports: Vec<OutputPort>) -> Self {
         Self {
             loads: vec![TokenBucket::NOTHING; ports.len()],
             ports,
@@ -107,15 +107,18 @@ impl Silo {
     /// # Errors
     ///
     /// Which port refuses, and what would be there.
-    pub fn admit(&mut self, flow: TokenBucket, path: &[usize]) -> Result<Delay, Refusal> {
+    pub fn admit(&mut self, flow: TokenBucket, path: &[usize]) -> Result<Delay, SiloRefusal> {
         let mut arriving = flow;
         let mut promised = Delay::ZERO;
         let mut added = Vec::with_capacity(path.len());
         for &port in path {
-            let known = self.ports.get(port).ok_or(Refusal::UnknownPort { port })?;
+            let known = self
+                .ports
+                .get(port)
+                .ok_or(SiloRefusal::UnknownPort { port })?;
             let total = self.loads[port] + arriving;
             if !known.holds(total) {
-                return Err(Refusal::Port {
+                return Err(SiloRefusal::Port {
                     port,
                     needed_bits: total.burst().as_bits(),
                     needed_bps: total.rate_bps(),

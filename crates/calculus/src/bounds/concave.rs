@@ -23,7 +23,7 @@
 
 /// A token bucket in any unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct CurveLine {
     /// Units a second.
     pub(crate) rate: u64,
     /// Units at once.
@@ -32,20 +32,20 @@ pub(crate) struct Line {
 
 /// What comes from one side: no more than any of its lines allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Source {
-    pub(crate) lines: [Line; 3],
+pub(crate) struct ArrivalSource {
+    pub(crate) lines: [CurveLine; 3],
 }
 
 /// A server that takes `ps` picoseconds, more than none, for `units`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pace {
+pub(crate) struct ServerPace {
     pub(crate) ps: u64,
     pub(crate) units: u64,
 }
 
 /// What a server has done at least.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Server {
+pub(crate) struct LeastService {
     /// Its time is counted in so many ticks a second.
     ticks: u128,
     per: u128,
@@ -69,7 +69,7 @@ struct Moment {
 
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
-impl Line {
+impl CurveLine {
     /// Returns what this line is behind whatever holds some back for longer than the
     /// rest, by up to `ps`. Rounded up.
     pub(crate) fn spread_by(self, ps: u64) -> Self {
@@ -105,14 +105,14 @@ impl Line {
     }
 }
 
-impl Source {
+impl ArrivalSource {
     /// Returns a source of which only a sum is known.
-    pub(crate) const fn of(line: Line) -> Self {
+    pub(crate) const fn of(line: CurveLine) -> Self {
         Self { lines: [line; 3] }
     }
 
     /// Returns the line that is the least just after `moment`, and what it allows.
-    fn least_at(&self, moment: Moment) -> Option<(u128, Line)> {
+    fn least_at(&self, moment: Moment) -> Option<(u128, CurveLine)> {
         let [first, others @ ..] = self.lines;
         let mut least = (first.by(moment)?, first);
         for line in others {
@@ -137,9 +137,9 @@ impl Source {
     }
 }
 
-impl Server {
+impl LeastService {
     /// Returns a server that begins to work at its pace after no more than a latency.
-    pub(crate) fn processor(latency_ps: u64, pace: Pace) -> Self {
+    pub(crate) fn processor(latency_ps: u64, pace: ServerPace) -> Self {
         let (units, latency) = (u128::from(pace.units), u128::from(latency_ps));
         let duty = Duty {
             rate: units,
@@ -154,8 +154,8 @@ impl Server {
 
     /// Returns what a link of `bps` does beside `more_urgent` and `blocking` bits in the
     /// way; nothing if there is no telling.
-    pub(crate) fn link(bps: u64, more_urgent: &[Source], blocking: u64) -> Option<Self> {
-        let beside = |line: Line| {
+    pub(crate) fn link(bps: u64, more_urgent: &[ArrivalSource], blocking: u64) -> Option<Self> {
+        let beside = |line: CurveLine| {
             let left = bps.checked_sub(line.rate).filter(|left| *left > 0)?;
             Some(Duty {
                 rate: left.into(),
@@ -183,7 +183,7 @@ impl Server {
 
     /// Returns the longest from the arrival of a unit to its departure, in picoseconds;
     /// nothing if there is no bound.
-    pub(crate) fn delay_bound(&self, sources: &[Source]) -> Option<u64> {
+    pub(crate) fn delay_bound(&self, sources: &[ArrivalSource]) -> Option<u64> {
         self.keeps_up(sources).then_some(())?;
         let mut longest = 0;
         for moment in moments(sources) {
@@ -199,7 +199,7 @@ impl Server {
     }
 
     /// Returns the most that is there at a time; nothing if there is no bound.
-    pub(crate) fn backlog_bound(&self, sources: &[Source]) -> Option<u64> {
+    pub(crate) fn backlog_bound(&self, sources: &[ArrivalSource]) -> Option<u64> {
         self.keeps_up(sources).then_some(())?;
         let begins = self.duties.iter().map(|duty| {
             Some(Moment {
@@ -220,7 +220,7 @@ impl Server {
     }
 
     /// Returns how long what has come until a moment is there, in picoseconds.
-    fn delay_at(&self, moment: Moment, sources: &[Source]) -> Option<u128> {
+    fn delay_at(&self, moment: Moment, sources: &[ArrivalSource]) -> Option<u128> {
         let arrived = by(sources, moment)?.checked_mul(self.per)?;
         let (since, fraction) = parts(moment.over.checked_mul(PS_PER_SECOND)?, moment.under)?;
         let mut first = u128::MAX;
@@ -236,7 +236,7 @@ impl Server {
 
     /// Returns how long what leaves at a corner has been there, in picoseconds; no time
     /// if so much has come at once, or never comes.
-    fn delay_until(&self, corner: (Moment, Duty), arrivals: &[Line]) -> Option<u128> {
+    fn delay_until(&self, corner: (Moment, Duty), arrivals: &[CurveLine]) -> Option<u128> {
         let (Moment { over, under }, duty) = corner;
         let done = duty.rate.checked_mul(over)?;
         let Some(done) = done.checked_sub(duty.owed.checked_mul(under)?) else {
@@ -263,7 +263,7 @@ impl Server {
     }
 
     /// Returns what is there at a moment, rounded up.
-    fn backlog_at(&self, moment: Moment, sources: &[Source]) -> Option<u128> {
+    fn backlog_at(&self, moment: Moment, sources: &[ArrivalSource]) -> Option<u128> {
         let arrived = by(sources, moment)?.checked_mul(self.per)?;
         let mut left = arrived;
         for duty in &self.duties {
@@ -289,8 +289,8 @@ impl Server {
     }
 
     /// Returns whether no more arrives for ever than is served.
-    fn keeps_up(&self, sources: &[Source]) -> bool {
-        let flattest = |source: &Source| source.lines.iter().map(|line| line.rate).min();
+    fn keeps_up(&self, sources: &[ArrivalSource]) -> bool {
+        let flattest = |source: &ArrivalSource| source.lines.iter().map(|line| line.rate).min();
         let rates = sources.iter().filter_map(flattest).map(u128::from);
         let steepest = self.duties.last().map_or(0, |duty| duty.rate);
         rates.sum::<u128>() * self.per <= steepest * self.ticks
@@ -299,20 +299,24 @@ impl Server {
 
 /// Returns the sum of the lines in force just after each bend, the steepest first: each
 /// is a token bucket that holds for all arrivals, and together they say all that is known.
-pub(crate) fn tangents(sources: &[Source]) -> Option<Vec<Line>> {
+pub(crate) fn tangents(sources: &[ArrivalSource]) -> Option<Vec<CurveLine>> {
     let at = |moment: Moment| {
-        sources.iter().try_fold(Line::default(), |sum, source| {
-            Some(sum.and(source.least_at(moment)?.1))
-        })
+        sources
+            .iter()
+            .try_fold(CurveLine::default(), |sum, source| {
+                Some(sum.and(source.least_at(moment)?.1))
+            })
     };
-    let mut tangents = moments(sources).map(at).collect::<Option<Vec<Line>>>()?;
+    let mut tangents = moments(sources)
+        .map(at)
+        .collect::<Option<Vec<CurveLine>>>()?;
     tangents.sort_unstable_by_key(|line| (std::cmp::Reverse(line.rate), line.burst));
     tangents.dedup_by_key(|line| line.rate);
     Some(tangents)
 }
 
 /// Returns the most that arrives within `ps`, rounded up.
-pub(crate) fn most_in(sources: &[Source], ps: u64) -> u128 {
+pub(crate) fn most_in(sources: &[ArrivalSource], ps: u64) -> u128 {
     let moment = Moment {
         over: ps.into(),
         under: PS_PER_SECOND,
@@ -321,13 +325,13 @@ pub(crate) fn most_in(sources: &[Source], ps: u64) -> u128 {
 }
 
 /// Returns all times at which the sum of `sources` may bend, and the beginning.
-fn moments(sources: &[Source]) -> impl Iterator<Item = Moment> + '_ {
+fn moments(sources: &[ArrivalSource]) -> impl Iterator<Item = Moment> + '_ {
     let beginning = Moment { over: 0, under: 1 };
-    std::iter::once(beginning).chain(sources.iter().flat_map(Source::moments))
+    std::iter::once(beginning).chain(sources.iter().flat_map(ArrivalSource::moments))
 }
 
 /// Returns the most that arrives by a moment, in parts as small as those of the moment.
-fn by(sources: &[Source], moment: Moment) -> Option<u128> {
+fn by(sources: &[ArrivalSource], moment: Moment) -> Option<u128> {
     let mut most: u128 = 0;
     for source in sources {
         most = most.checked_add(source.least_at(moment)?.0)?;
@@ -348,7 +352,7 @@ mod tests {
 
     /// Whole ones are counted in millionths, and each takes a microsecond.
     const WHOLE: u64 = 1_000_000;
-    const PACE: Pace = Pace {
+    const PACE: ServerPace = ServerPace {
         ps: 1_000_000,
         units: WHOLE,
     };
@@ -357,13 +361,16 @@ mod tests {
     fn a_burst_over_a_link_as_fast_as_the_server_does_not_wait() {
         let sum = line(100_000, 50);
         let link = line(1_000_000, 1);
-        let server = Server::processor(0, PACE);
+        let server = LeastService::processor(0, PACE);
 
-        let shaped = server.delay_bound(&[Source {
+        let shaped = server.delay_bound(&[ArrivalSource {
             lines: [sum, sum, link],
         }]);
 
-        assert_eq!(server.delay_bound(&[Source::of(sum)]), Some(50_000_000));
+        assert_eq!(
+            server.delay_bound(&[ArrivalSource::of(sum)]),
+            Some(50_000_000)
+        );
         assert_eq!(shaped, Some(1_000_000));
     }
 
@@ -371,12 +378,12 @@ mod tests {
     fn two_links_together_queue_until_the_bursts_are_over() {
         let sum = line(0, 50);
         let link = line(1_000_000, 0);
-        let source = Source {
+        let source = ArrivalSource {
             lines: [sum, sum, link],
         };
 
         // 100 units within 50 us take 100 us.
-        let delay = Server::processor(0, PACE).delay_bound(&[source; 2]);
+        let delay = LeastService::processor(0, PACE).delay_bound(&[source; 2]);
 
         assert_eq!(delay, Some(50_000_000));
     }
@@ -386,11 +393,11 @@ mod tests {
     /// waits the longest when 6 have come.
     #[test]
     fn what_a_source_leaves_is_less_until_its_burst_is_over() {
-        let urgent = Source {
+        let urgent = ArrivalSource {
             lines: [plain(2, 12), plain(6, 0), plain(6, 0)],
         };
-        let server = Server::link(8, &[urgent], 0).unwrap();
-        let own = Source {
+        let server = LeastService::link(8, &[urgent], 0).unwrap();
+        let own = ArrivalSource {
             lines: [plain(4, 3), plain(9, 1), plain(9, 1)],
         };
 
@@ -403,13 +410,16 @@ mod tests {
 
     #[test]
     fn more_than_is_served_has_no_bound() {
-        let mut source = Source::of(line(1_000_000, 1));
+        let mut source = ArrivalSource::of(line(1_000_000, 1));
         source.lines.iter_mut().for_each(|line| line.rate += 1);
-        let server = Server::processor(0, PACE);
+        let server = LeastService::processor(0, PACE);
 
         assert_eq!(server.delay_bound(&[source]), None);
         assert_eq!(server.backlog_bound(&[source]), None);
-        assert_eq!(Server::link(8, &[Source::of(plain(8, 0))], 0), None);
+        assert_eq!(
+            LeastService::link(8, &[ArrivalSource::of(plain(8, 0))], 0),
+            None
+        );
     }
 
     proptest! {
@@ -420,7 +430,7 @@ mod tests {
             held_ps in 0u64..100_000_000,
             ps in 0u64..400_000_000,
         ) {
-            let server = Server::processor(held_ps, PACE);
+            let server = LeastService::processor(held_ps, PACE);
             let Some(delay) = server.delay_bound(&sources) else { return Ok(()) };
             let backlog = server.backlog_bound(&sources).unwrap();
 
@@ -440,7 +450,7 @@ mod tests {
             blocking in 0u64..40,
         ) {
             let (bps, blocking) = (4_000_000 * WHOLE, blocking * WHOLE);
-            let Some(server) = Server::link(bps, &urgent, blocking) else { return Ok(()) };
+            let Some(server) = LeastService::link(bps, &urgent, blocking) else { return Ok(()) };
             let Some(delay) = server.delay_bound(&sources) else { return Ok(()) };
 
             // What has been done for the sources by `ps`, looked at every 10 ns.
@@ -461,8 +471,8 @@ mod tests {
         /// of a token bucket.
         #[test]
         fn a_further_line_only_helps(sources in prop::collection::vec(source(), 1..4)) {
-            let server = Server::processor(0, PACE);
-            let sums: Vec<_> = sources.iter().map(|source| Source::of(source.lines[0])).collect();
+            let server = LeastService::processor(0, PACE);
+            let sums: Vec<_> = sources.iter().map(|source| ArrivalSource::of(source.lines[0])).collect();
             let Some(of_sums) = server.delay_bound(&sums) else { return Ok(()) };
 
             let shaped = server.delay_bound(&sources).unwrap();
@@ -480,8 +490,8 @@ mod tests {
             mut urgent in prop::collection::vec(source(), 1..4),
             (which, of, rate, burst) in (0usize..3, 0usize..3, 0u64..100_000_000, 0u64..100_000_000),
         ) {
-            let bounds = |sources: &[Source], urgent: &[Source]| {
-                let server = Server::link(4_000_000 * WHOLE, urgent, 12_336)?;
+            let bounds = |sources: &[ArrivalSource], urgent: &[ArrivalSource]| {
+                let server = LeastService::link(4_000_000 * WHOLE, urgent, 12_336)?;
                 server.delay_bound(sources).zip(server.by_whole(1_000).backlog_bound(sources))
             };
             let before = bounds(&sources, &urgent);
@@ -490,7 +500,7 @@ mod tests {
                 _ => urgent.first_mut(),
             };
             let line = &mut grown.unwrap().lines[of];
-            *line = line.and(Line { rate, burst });
+            *line = line.and(CurveLine { rate, burst });
 
             let Some(after) = bounds(&sources, &urgent) else { return Ok(()) };
             let before = before.unwrap();
@@ -499,11 +509,12 @@ mod tests {
     }
 
     /// Returns what has surely come by a time: rounded down.
-    fn surely(sources: &[Source], ps: u128) -> u128 {
-        let by = |source: &Source| {
+    fn surely(sources: &[ArrivalSource], ps: u128) -> u128 {
+        let by = |source: &ArrivalSource| {
             let lines = source.lines.iter();
-            let by =
-                |line: &Line| u128::from(line.burst) + u128::from(line.rate) * ps / PS_PER_SECOND;
+            let by = |line: &CurveLine| {
+                u128::from(line.burst) + u128::from(line.rate) * ps / PS_PER_SECOND
+            };
             lines.map(by).min().unwrap()
         };
         sources.iter().map(by).sum()
@@ -514,18 +525,18 @@ mod tests {
             (rate, burst) in (0u64..400_000, 0u64..60),
             (peak, peak_burst) in (0u64..3_000_000, 0u64..30),
             (link, frame) in (0u64..3_000_000, 0u64..10),
-        ) -> Source {
-            Source { lines: [line(rate, burst), line(peak, peak_burst), line(link, frame)] }
+        ) -> ArrivalSource {
+            ArrivalSource { lines: [line(rate, burst), line(peak, peak_burst), line(link, frame)] }
         }
     }
 
-    fn plain(rate: u64, burst: u64) -> Line {
-        Line { rate, burst }
+    fn plain(rate: u64, burst: u64) -> CurveLine {
+        CurveLine { rate, burst }
     }
 
     /// Whole ones a second, and whole ones at once.
-    fn line(rate: u64, burst: u64) -> Line {
-        Line {
+    fn line(rate: u64, burst: u64) -> CurveLine {
+        CurveLine {
             rate: rate * WHOLE,
             burst: burst * WHOLE,
         }

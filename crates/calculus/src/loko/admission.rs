@@ -21,7 +21,7 @@ use crate::min_plus::TokenBucket;
 
 /// Why a flow was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Refusal {
+pub enum LokoRefusal {
     /// The sum of rates would be too high.
     #[error("switch {switch} would carry {needed_bps} bit/s, and {allowed} are set aside")]
     Rate {
@@ -52,14 +52,14 @@ pub enum Refusal {
 
 /// The switches of a network with what has been admitted at each.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Admission {
+pub struct LokoAdmission {
     allocations: Vec<Allocation>,
     loads: Vec<TokenBucket>,
     /// What a flow adds to each switch of its path; kept for its memory.
     shares: Vec<(usize, TokenBucket)>,
 }
 
-impl Admission {
+impl LokoAdmission {
     /// Starts with nothing admitted.
     #[must_use]
     pub fn new(allocations: Vec<Allocation>) -> Self {
@@ -77,13 +77,13 @@ impl Admission {
     ///
     /// Which switch refuses, and whether for rate or burst. Nothing has changed
     /// then.
-    pub fn admit(&mut self, flow: TokenBucket, path: &[usize]) -> Result<Delay, Refusal> {
+    pub fn admit(&mut self, flow: TokenBucket, path: &[usize]) -> Result<Delay, LokoRefusal> {
         self.shares.clear();
         let mut arriving = flow;
         let mut guarantee = Delay::ZERO;
         for &switch in path {
             let allocation = self.allocations.get(switch);
-            let allocation = allocation.ok_or(Refusal::UnknownSwitch { switch })?;
+            let allocation = allocation.ok_or(LokoRefusal::UnknownSwitch { switch })?;
             fits(switch, self.loads[switch] + arriving, allocation)?;
             self.shares.push((switch, arriving));
             arriving = arriving.spread_by(allocation.delay);
@@ -102,16 +102,16 @@ impl Admission {
     }
 }
 
-fn fits(switch: usize, total: TokenBucket, allocation: &Allocation) -> Result<(), Refusal> {
+fn fits(switch: usize, total: TokenBucket, allocation: &Allocation) -> Result<(), LokoRefusal> {
     if total.rate_bps() > allocation.rate.as_bps() {
-        return Err(Refusal::Rate {
+        return Err(LokoRefusal::Rate {
             switch,
             needed_bps: total.rate_bps(),
             allowed: allocation.rate,
         });
     }
     if total.burst() > allocation.burst {
-        return Err(Refusal::Burst {
+        return Err(LokoRefusal::Burst {
             switch,
             needed: total.burst(),
             allowed: allocation.burst,

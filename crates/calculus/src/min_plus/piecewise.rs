@@ -27,7 +27,7 @@ mod concave;
 mod convex;
 mod left_over;
 
-pub use concave::{Concave, Sum, TokenBucket};
+pub use concave::{Concave, CurveSum, TokenBucket};
 pub use convex::{Convex, RateLatency};
 pub use left_over::{Gated, fifo_left_over, left_over};
 use units::fine::{Data, Rate, Time};

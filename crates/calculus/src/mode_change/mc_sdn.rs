@@ -64,7 +64,7 @@ pub struct Costs {
 
 /// How much there is to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Extent {
+pub struct ChangeExtent {
     /// `N_link`: the most links between two switches.
     pub links: u64,
     /// `N_rule`: the most rules of a switch that change.
@@ -92,25 +92,25 @@ impl Costs {
 
     /// Returns `D_arrange`, MC-SDN Eq. (2).
     #[must_use]
-    pub fn arrangement(&self, extent: Extent) -> Delay {
+    pub fn arrangement(&self, extent: ChangeExtent) -> Delay {
         self.hop.total() * extent.links
     }
 
     /// Returns `D_update`, MC-SDN Eq. (3).
     #[must_use]
-    pub fn update(&self, extent: Extent) -> Delay {
+    pub fn update(&self, extent: ChangeExtent) -> Delay {
         self.copy * extent.rules + self.update_overhead
     }
 
     /// Returns `D_q`, MC-SDN Eq. (4).
     #[must_use]
-    pub fn out_of_mode(&self, extent: Extent) -> Delay {
+    pub fn out_of_mode(&self, extent: ChangeExtent) -> Delay {
         self.handling * extent.packets + self.handling_overhead
     }
 
     /// Returns `D_mc`, MC-SDN Eq. (1).
     #[must_use]
-    pub fn mode_change(&self, extent: Extent) -> Delay {
+    pub fn mode_change(&self, extent: ChangeExtent) -> Delay {
         self.arrangement(extent) + self.update(extent) + self.out_of_mode(extent)
     }
 }
@@ -213,7 +213,7 @@ mod tests {
         ] {
             for (rules, printed_ns) in [1, 50, 100].into_iter().zip(printed_ns) {
                 let packets = 1_000;
-                let extent = Extent {
+                let extent = ChangeExtent {
                     links,
                     rules,
                     packets,

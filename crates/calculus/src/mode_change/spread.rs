@@ -111,14 +111,14 @@ impl Trunks {
     }
 
     /// Returns the shortest way to each switch, by E. W. Dijkstra's method.
-    fn shortest_ways(&self, start: usize, without: &[usize]) -> Vec<Option<Way>> {
-        let mut ways: Vec<Option<Way>> = vec![None; self.leaving.len()];
+    fn shortest_ways(&self, start: usize, without: &[usize]) -> Vec<Option<ShortestPath>> {
+        let mut ways: Vec<Option<ShortestPath>> = vec![None; self.leaving.len()];
         let mut next = BinaryHeap::from([Reverse((Delay::ZERO, start, None))]);
         while let Some(Reverse((length, at, link))) = next.pop() {
             if ways[at].is_some() {
                 continue;
             }
-            ways[at] = Some(Way { length, link });
+            ways[at] = Some(ShortestPath { length, link });
             for hop in &self.leaving[at] {
                 if ways[hop.to].is_none() && !without.contains(&hop.link) {
                     next.push(Reverse((length + hop.delay, hop.to, Some(hop.link))));
@@ -142,7 +142,7 @@ impl Trunks {
 
 /// The shortest way to a switch.
 #[derive(Clone, Copy)]
-struct Way {
+struct ShortestPath {
     length: Delay,
     /// The last of its links; none at the start.
     link: Option<usize>,

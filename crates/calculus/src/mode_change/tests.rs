@@ -69,7 +69,7 @@ fn where_the_level_falls_three_waves_may_cross_the_network() {
 #[test]
 fn what_is_ahead_depends_on_what_becomes_of_it() {
     let blocking = LARGEST;
-    let frames = Frames(1_000);
+    let frames = FrameCount(1_000);
     let each = Delay::from_ns(1_060);
     let backlog = LARGEST * 1_000;
     let given_up = Ahead::GivenUp {
@@ -101,7 +101,7 @@ fn a_change_by_a_word_does_not_grow() {
         ..one_word
     };
 
-    let many = |change: LocalChange| change.bound(Rules(10_000), Frames(1_000));
+    let many = |change: LocalChange| change.bound(Rules(10_000), FrameCount(1_000));
 
     assert_eq!(many(one_word), Delay::from_us(1));
     assert_eq!(many(copying), Delay::from_us(1 + 39_500 + 1_060));

@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 use calculus::admission::{
-    Admitted, Background, Headroom, Ledger, Network, Request, Stage, suggest_budgets,
+    Admitted, Background, FailureScope, Headroom, Ledger, Request, Stage, suggest_budgets,
 };
 use units::Delay;
 
@@ -142,7 +142,7 @@ struct Now {
 }
 
 impl Now {
-    fn of(ledger: &Ledger, network: Network) -> Self {
+    fn of(ledger: &Ledger, network: FailureScope) -> Self {
         let at_stages = Background::of(ledger, network);
         let met = ledger
             .ids()
@@ -165,8 +165,8 @@ fn attack_network(stages: &[Stage], flows: &[Request], random: &mut Prng, found:
         .map(|flow| ledger.admit(flow.clone()).unwrap())
         .collect();
     let target = Target {
-        unbroken: Now::of(&ledger, Network::Unbroken),
-        any_failure: Now::of(&ledger, Network::AnyFailure),
+        unbroken: Now::of(&ledger, FailureScope::Unbroken),
+        any_failure: Now::of(&ledger, FailureScope::AnyFailure),
         port: shared_port(&stages, flows, random),
         stages: &stages,
         flows,

@@ -17,8 +17,8 @@ mod wiring;
 use std::collections::BTreeSet;
 
 use calculus::admission::{
-    Admitted, Background, CLASSES, FailureId, FrameBucket, Headroom, Hop, Ledger, MAX_DELAY,
-    Network, Redundant, Request, Room, Stage, StageId, Tree, suggest_budgets,
+    Admitted, Background, CLASSES, FailureId, FailureScope, FrameBucket, Headroom, Hop, Ledger,
+    MAX_DELAY, Redundant, Request, Room, Stage, StageId, Tree, suggest_budgets,
 };
 use calculus::bounds::processing::FRAME;
 use calculus::min_plus::TokenBucket;
@@ -318,7 +318,7 @@ fn the_background_ends_where_budgets_could_not_be_smaller() {
             ledger.admit(flow.clone()).unwrap();
         }
 
-        let background = Background::of(&ledger, Network::AnyFailure);
+        let background = Background::of(&ledger, FailureScope::AnyFailure);
 
         for (stage, id) in least.iter().zip((0..).map(StageId)) {
             for class in 0..8 {
@@ -510,8 +510,8 @@ fn run_flows(stages: &[Stage], flows: &[Request], random: &mut Prng) -> Option<U
     let emissions = emissions(flows, random);
     let conditions = conditions(&stages, flows, random);
     let network = match conditions.detours.iter().any(Option::is_some) {
-        false => Network::Unbroken,
-        true => Network::AnyFailure,
+        false => FailureScope::Unbroken,
+        true => FailureScope::AnyFailure,
     };
     let background = Background::of(&ledger, network);
 

@@ -674,7 +674,7 @@ fn refusals(certificate: &Certificate) -> Vec<String> {
     let texts = objections.iter().map(|objection| match objection.reason {
         Reason::Budget {
             class: None,
-            case: Case { without: None, .. },
+            case: FailureCase { without: None, .. },
             ..
         } => BUDGET.to_owned(),
         _ => objection.to_string(),

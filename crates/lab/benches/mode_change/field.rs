@@ -3,8 +3,8 @@
 
 use std::net::TcpListener;
 
-use lab::network::{CablePlan, HostPlan, Network, Place, Plan};
-use lab::switches::{Forwarding, Settings, Switches};
+use lab::network::{CablePlan, HostPlan, LabNetwork, Place, Plan};
+use lab::switches::{Forwarding, SwitchSettings, Switches};
 use lab::veth::Power;
 use linux::port::PacketPort;
 use linux::qdisc;
@@ -43,7 +43,7 @@ pub struct Field {
     sender: Sender,
     message: u32,
     _switches: Switches,
-    _network: Network,
+    _network: LabNetwork,
 }
 
 impl Field {
@@ -51,10 +51,11 @@ impl Field {
     pub fn start(topology: Topology, rate: Option<BitRate>) -> Self {
         let ends = topology.ends();
         let rate = rate.unwrap_or(UNPACED);
-        let network = Network::build(&plan(&ends, rate)).expect("who may load programs may build");
+        let network =
+            LabNetwork::build(&plan(&ends, rate)).expect("who may load programs may build");
         let listen = || TcpListener::bind(("0.0.0.0", CONTROLLER_PORT));
         let listener = network.control.run(listen).expect("the namespace is new");
-        let settings = Settings::for_this_machine(Forwarding::Kernel, STALL, CONTROLLER_PORT);
+        let settings = SwitchSettings::for_this_machine(Forwarding::Kernel, STALL, CONTROLLER_PORT);
         let configs: Vec<_> = (0..SWITCHES)
             .map(|at| config(at, &ends[at], rate))
             .collect();

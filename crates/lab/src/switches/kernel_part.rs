@@ -16,7 +16,7 @@ use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
 
 use super::{PortEnd, Stations, ends, interfaces};
-use crate::network::Network;
+use crate::network::LabNetwork;
 
 /// The most memory that the rings of all switches take together.
 const ALL_RINGS_BYTES: usize = 64 << 20;
@@ -39,7 +39,7 @@ pub fn kernel_refuses() -> Option<EngineError> {
 
 /// Makes the kernel's part of every switch and hangs up their ports.
 pub(super) fn stations(
-    network: &Network,
+    network: &LabNetwork,
     configs: &[Config],
     entries: usize,
 ) -> io::Result<Stations> {

@@ -26,7 +26,7 @@ use wire::ethernet::EtherType;
 
 use super::round::EARLY;
 use crate::device_under_test;
-use crate::stage::{LEFT, RIGHT, Stage};
+use crate::stage::{LEFT, RIGHT, Testbed};
 
 /// How many frames cross a cable.
 pub const FRAMES: u32 = 400;
@@ -59,7 +59,7 @@ pub struct Added {
 /// # Errors
 ///
 /// Without CAP_NET_RAW, or if frames do not arrive.
-pub fn of_cables(stage: &Stage) -> io::Result<Added> {
+pub fn of_cables(stage: &Testbed) -> io::Result<Added> {
     thread::scope(|scope| {
         let crossed = scope.spawn(|| {
             super::settle(device_under_test::own_processor());
@@ -72,7 +72,7 @@ pub fn of_cables(stage: &Stage) -> io::Result<Added> {
     })
 }
 
-fn cross_both(stage: &Stage) -> io::Result<Added> {
+fn cross_both(stage: &Testbed) -> io::Result<Added> {
     let [here, there] = [LEFT, RIGHT].map(|side| (&stage.hosts[side], stage.interface_name(side)));
     let [near, far] = [LEFT, RIGHT].map(|side| (&stage.room, stage.ports()[side]));
     let usual = |crossed: &Distribution| {
@@ -88,15 +88,18 @@ fn cross_both(stage: &Stage) -> io::Result<Added> {
 }
 
 /// An interface in its namespace.
-type Place<'a> = (&'a Namespace, &'a str);
+type NamespacedInterface<'a> = (&'a Namespace, &'a str);
 
 /// Sends over one bare cable, and returns how long frames take from the stamp of the
 /// driver to the one at the other end.
-fn crossing(from: Place<'_>, to: Place<'_>) -> io::Result<Distribution> {
+fn crossing(
+    from: NamespacedInterface<'_>,
+    to: NamespacedInterface<'_>,
+) -> io::Result<Distribution> {
     let mut sender = from
         .0
         .run(|| StampedSender::open(index(from)?, StampedBy::Driver))?;
-    let mut cable = Cable::listen(to, FRAMES)?;
+    let mut cable = BareCable::listen(to, FRAMES)?;
     let mut left = vec![None; FRAMES as usize];
     for number in 0..FRAMES {
         sender.send(cable.frame(number))?;
@@ -113,13 +116,16 @@ fn crossing(from: Place<'_>, to: Place<'_>) -> io::Result<Distribution> {
 /// Sends over one bare cable, in turns with a stamp of the driver and without one, and
 /// returns how long frames take from the beginning of the system call to the stamp at the
 /// other end.
-fn sending(from: Place<'_>, to: Place<'_>) -> io::Result<[Distribution; 2]> {
+fn sending(
+    from: NamespacedInterface<'_>,
+    to: NamespacedInterface<'_>,
+) -> io::Result<[Distribution; 2]> {
     let (mut stamped, mut plain) = from.0.run(|| -> io::Result<_> {
         let index = index(from)?;
         let stamped = StampedSender::open(index, StampedBy::Driver)?;
         Ok((stamped, Sender::open(index, NO_CLASS)?))
     })?;
-    let mut cable = Cable::listen(to, 2 * FRAMES)?;
+    let mut cable = BareCable::listen(to, 2 * FRAMES)?;
     let mut began = [vec![], vec![]];
     for number in 0..2 * FRAMES {
         let frame = cable.frame(number);
@@ -136,7 +142,7 @@ fn sending(from: Place<'_>, to: Place<'_>) -> io::Result<[Distribution; 2]> {
     Ok(began.map(|began| spread(&began, &arrived)))
 }
 
-fn index(at: Place<'_>) -> io::Result<u32> {
+fn index(at: NamespacedInterface<'_>) -> io::Result<u32> {
     at.0.run(|| Interface::named(at.1)).map(|it| it.index())
 }
 
@@ -153,15 +159,15 @@ fn spread(from: &[Option<WallTime>], to: &[Option<WallTime>]) -> Distribution {
 }
 
 /// The far end of a bare cable, and the frames that are to cross it.
-struct Cable {
+struct BareCable {
     arriving: Tap,
     frames: u32,
     due: Instant,
     frame: [u8; FRAME_BYTES],
 }
 
-impl Cable {
-    fn listen(to: Place<'_>, frames: u32) -> io::Result<Self> {
+impl BareCable {
+    fn listen(to: NamespacedInterface<'_>, frames: u32) -> io::Result<Self> {
         let arriving = to.0.run(|| Tap::open(index(to)?, RING_BYTES))?;
         let mut frame = [0; FRAME_BYTES];
         frame[..12].copy_from_slice(&ADDRESSES);

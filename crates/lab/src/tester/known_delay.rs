@@ -29,7 +29,7 @@ use units::{BitRate, Duration, Instant};
 use wire::ethernet::wire_size;
 
 use super::{Arrangement, LinkTester, TesterError};
-use crate::departing::Passage;
+use crate::departing::LaterDeparture;
 use crate::device_under_test::{DeviceUnderTest, RelayPlan};
 use crate::stage::{LEFT, RIGHT};
 
@@ -46,7 +46,7 @@ const DRAIN: Duration = Duration::from_ms(250);
 const UNLIMITED: BitRate = BitRate::from_mbps(1_000_000);
 
 #[derive(Clone, Debug, Default)]
-pub struct Held {
+pub struct DelayComparison {
     /// What the tester adds, which was taken off.
     pub bias: Duration,
     pub measured: Distribution,
@@ -66,7 +66,7 @@ pub struct Held {
     pub witnessed: TrialLog,
 }
 
-impl Held {
+impl DelayComparison {
     /// Tells whether the tester is as accurate as it is to be, as far as it was left
     /// undisturbed.
     #[must_use]
@@ -90,7 +90,7 @@ pub enum KnownDelayError {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct FrameSchedule {
     /// The time between two frames.
     pub interval: Duration,
     /// How many frames a trial has, at most [`MOST_FRAMES`].
@@ -102,7 +102,7 @@ pub struct Plan {
 pub struct KnownDelay {
     tester: LinkTester,
     came: Tap,
-    held: Held,
+    held: DelayComparison,
 }
 
 impl KnownDelay {
@@ -122,9 +122,9 @@ impl KnownDelay {
         Ok(Self {
             tester,
             came,
-            held: Held {
+            held: DelayComparison {
                 bias,
-                ..Held::default()
+                ..DelayComparison::default()
             },
         })
     }
@@ -138,7 +138,7 @@ impl KnownDelay {
     /// # Panics
     ///
     /// If there are to be more frames than [`MOST_FRAMES`], or no time between them.
-    pub fn trial(&mut self, plan: Plan) -> Result<(), KnownDelayError> {
+    pub fn trial(&mut self, plan: FrameSchedule) -> Result<(), KnownDelayError> {
         assert!(plan.frames <= MOST_FRAMES, "{} frames", plan.frames);
         self.skip()?;
         let length = plan.interval * u64::from(plan.frames);
@@ -158,7 +158,7 @@ impl KnownDelay {
 
     /// Returns what all trials have shown.
     #[must_use]
-    pub fn finish(self) -> Held {
+    pub fn finish(self) -> DelayComparison {
         self.held
     }
 
@@ -169,7 +169,7 @@ impl KnownDelay {
     }
 
     /// Returns when frames left the relay.
-    fn passages(&mut self) -> Result<Vec<Passage>, KnownDelayError> {
+    fn passages(&mut self) -> Result<Vec<LaterDeparture>, KnownDelayError> {
         let stand = self.tester.stand.as_ref();
         match stand.and_then(|it| it.running.delay_line()) {
             Some(line) => Ok(line.passages()),

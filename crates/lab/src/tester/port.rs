@@ -25,7 +25,7 @@ use units::Instant;
 
 use super::TesterError;
 use super::card_clocks::{self, CardClocks, ClockPlace};
-use crate::departing::{Departing, MOST_REMEMBERED, Passage};
+use crate::departing::{Departing, LaterDeparture, MOST_REMEMBERED};
 
 /// Frames leave through no class of their own.
 const NO_CLASS: ClassId = ClassId { major: 0, minor: 0 };
@@ -42,8 +42,8 @@ pub(super) struct TesterPort {
     pub(super) name: String,
     pub(super) room: Namespace,
     pub(super) index: u32,
-    exit: Exit,
-    entry: Entry,
+    exit: DepartureStamping,
+    entry: ArrivalStamping,
     /// While it is set, nothing that arrives is told.
     pub(super) muted: Arc<AtomicBool>,
     /// How many frames the ring had lost before the trial.
@@ -53,7 +53,7 @@ pub(super) struct TesterPort {
 
 /// How frames leave, and how it is known when.
 #[derive(Debug)]
-enum Exit {
+enum DepartureStamping {
     /// The driver stamps them, or the card.
     Stamped(Box<Departing>),
     /// The capture does, which copies them afterwards.
@@ -64,7 +64,7 @@ enum Exit {
 }
 
 #[derive(Debug)]
-enum Entry {
+enum ArrivalStamping {
     Captured(Tap),
     /// The card does, by this clock.
     ByCard(Arrivals, ClockPlace),
@@ -72,7 +72,7 @@ enum Entry {
 
 /// What an interface is to the tester.
 #[derive(Debug)]
-pub(super) enum Kind {
+pub(super) enum InterfaceKind {
     /// The end of a virtual cable, in a room of ours.
     Cable,
     /// It belongs to the user; its card stamps if there is a clock.
@@ -110,7 +110,11 @@ pub(super) struct Passed<'a> {
 
 impl TesterPort {
     /// Opens an interface of `room`.
-    pub(super) fn open(room: &Namespace, name: &str, kind: Kind) -> Result<Self, TesterError> {
+    pub(super) fn open(
+        room: &Namespace,
+        name: &str,
+        kind: InterfaceKind,
+    ) -> Result<Self, TesterError> {
         let failed = |reason| TesterError::Port {
             interface: name.to_owned(),
             reason,
@@ -130,8 +134,8 @@ impl TesterPort {
             muted: Arc::new(AtomicBool::new(false)),
             lost_before: 0,
             guard: match kind {
-                Kind::Cable => None,
-                Kind::Borrowed(guard, _) => Some(guard),
+                InterfaceKind::Cable => None,
+                InterfaceKind::Borrowed(guard, _) => Some(guard),
             },
         })
     }
@@ -139,12 +143,12 @@ impl TesterPort {
     /// Forgets what happened before a trial.
     pub(super) fn begin(&mut self) -> io::Result<()> {
         match &mut self.entry {
-            Entry::Captured(tap) => while tap.take(|_| ()).is_some() {},
-            Entry::ByCard(arrivals, _) => while arrivals.take(|_| ())?.is_some() {},
+            ArrivalStamping::Captured(tap) => while tap.take(|_| ()).is_some() {},
+            ArrivalStamping::ByCard(arrivals, _) => while arrivals.take(|_| ())?.is_some() {},
         }
         match &mut self.exit {
-            Exit::Stamped(departing) => departing.forget()?,
-            Exit::Captured { expected, .. } => expected.clear(),
+            DepartureStamping::Stamped(departing) => departing.forget()?,
+            DepartureStamping::Captured { expected, .. } => expected.clear(),
         }
         self.lost_before = self.lost();
         Ok(())
@@ -153,8 +157,8 @@ impl TesterPort {
     /// Sends a frame that was due then.
     pub(super) fn send(&mut self, frame: &[u8], due: Instant) -> io::Result<Queued> {
         match &mut self.exit {
-            Exit::Stamped(departing) => departing.send(frame, due),
-            Exit::Captured { sender, expected } => {
+            DepartureStamping::Stamped(departing) => departing.send(frame, due),
+            DepartureStamping::Captured { sender, expected } => {
                 let queued = sender.send(frame)?;
                 if queued == Queued::Taken {
                     if expected.len() == MOST_EXPECTED {
@@ -181,13 +185,13 @@ impl TesterPort {
         let (exit, muted) = (&mut self.exit, &self.muted);
         let is_muted = || muted.load(Ordering::Relaxed);
         match &mut self.entry {
-            Entry::Captured(tap) => {
+            ArrivalStamping::Captured(tap) => {
                 let read = |frame: Captured<'_>| {
                     let (way, due) = match (frame.direction, exit) {
-                        (Direction::Out, Exit::Captured { expected, .. }) => {
+                        (Direction::Out, DepartureStamping::Captured { expected, .. }) => {
                             (Way::Sent, recognise(expected, frame.bytes))
                         }
-                        (Direction::Out, Exit::Stamped(_)) => return,
+                        (Direction::Out, DepartureStamping::Stamped(_)) => return,
                         (Direction::In, _) if is_muted() => return,
                         (Direction::In, _) => (Way::Received, None),
                     };
@@ -201,7 +205,7 @@ impl TesterPort {
                 };
                 Ok(tap.take(read).is_some())
             }
-            Entry::ByCard(arrivals, place) => {
+            ArrivalStamping::ByCard(arrivals, place) => {
                 let relation = clocks.cards.relation(*place);
                 let read = |frame: Arrival<'_>| {
                     if is_muted() {
@@ -226,7 +230,7 @@ impl TesterPort {
         clocks: Clocks<'_>,
         tell: &mut impl FnMut(&Passed<'_>),
     ) -> io::Result<bool> {
-        let Exit::Stamped(departing) = &mut self.exit else {
+        let DepartureStamping::Stamped(departing) = &mut self.exit else {
             return Ok(false);
         };
         let entry = &self.entry;
@@ -234,10 +238,10 @@ impl TesterPort {
             tell(&Passed {
                 way: Way::Sent,
                 at: match entry {
-                    Entry::Captured(_) => {
+                    ArrivalStamping::Captured(_) => {
                         frame.stamps.kernel.map(|it| clocks.wall.to_monotonic(it))
                     }
-                    Entry::ByCard(_, place) => {
+                    ArrivalStamping::ByCard(_, place) => {
                         let relation = clocks.cards.relation(*place);
                         card_clocks::departure(relation, frame.stamps, frame.handed, clock::now())
                     }
@@ -264,8 +268,10 @@ impl TesterPort {
     /// Waits no longer for stamps of the card.
     pub(super) fn give_up(&mut self) {
         match (&mut self.exit, &self.entry) {
-            (Exit::Stamped(departing), Entry::ByCard(..)) => departing.give_up(),
-            (Exit::Stamped(_) | Exit::Captured { .. }, _) => {}
+            (DepartureStamping::Stamped(departing), ArrivalStamping::ByCard(..)) => {
+                departing.give_up()
+            }
+            (DepartureStamping::Stamped(_) | DepartureStamping::Captured { .. }, _) => {}
         }
     }
 
@@ -273,16 +279,16 @@ impl TesterPort {
     /// what was sent.
     pub(super) fn follow(&mut self) {
         match &mut self.exit {
-            Exit::Stamped(departing) => departing.follow(),
-            Exit::Captured { .. } => {}
+            DepartureStamping::Stamped(departing) => departing.follow(),
+            DepartureStamping::Captured { .. } => {}
         }
     }
 
     /// Returns which frames have left further interfaces.
-    pub(super) fn passages(&mut self) -> io::Result<Vec<Passage>> {
+    pub(super) fn passages(&mut self) -> io::Result<Vec<LaterDeparture>> {
         match &mut self.exit {
-            Exit::Stamped(departing) => departing.passages(),
-            Exit::Captured { .. } => Ok(Vec::new()),
+            DepartureStamping::Stamped(departing) => departing.passages(),
+            DepartureStamping::Captured { .. } => Ok(Vec::new()),
         }
     }
 
@@ -293,13 +299,13 @@ impl TesterPort {
 
     fn lost(&mut self) -> u64 {
         let missed = match &self.exit {
-            Exit::Stamped(departing) => departing.missed(),
-            Exit::Captured { .. } => 0,
+            DepartureStamping::Stamped(departing) => departing.missed(),
+            DepartureStamping::Captured { .. } => 0,
         };
         missed
             + match &mut self.entry {
-                Entry::Captured(tap) => tap.lost(),
-                Entry::ByCard(arrivals, _) => arrivals.lost(),
+                ArrivalStamping::Captured(tap) => tap.lost(),
+                ArrivalStamping::ByCard(arrivals, _) => arrivals.lost(),
             }
     }
 
@@ -315,24 +321,27 @@ impl TesterPort {
 }
 
 /// Opens the ways out and in.
-fn ways(index: u32, kind: &Kind) -> io::Result<(Exit, Entry)> {
-    if let Kind::Borrowed(_, Some(clock)) = kind {
-        let exit = Exit::Stamped(Box::new(Departing::open(index, StampedBy::Card)?));
-        return Ok((exit, Entry::ByCard(Arrivals::open(index)?, *clock)));
+fn ways(index: u32, kind: &InterfaceKind) -> io::Result<(DepartureStamping, ArrivalStamping)> {
+    if let InterfaceKind::Borrowed(_, Some(clock)) = kind {
+        let exit = DepartureStamping::Stamped(Box::new(Departing::open(index, StampedBy::Card)?));
+        return Ok((
+            exit,
+            ArrivalStamping::ByCard(Arrivals::open(index)?, *clock),
+        ));
     }
     let tap = Tap::open(index, RING_BYTES)?;
     tap.receive_for_anybody(index)?;
     let exit = match kind {
-        Kind::Borrowed(..) => Exit::Captured {
+        InterfaceKind::Borrowed(..) => DepartureStamping::Captured {
             sender: Sender::open(index, NO_CLASS)?,
             expected: VecDeque::with_capacity(MOST_EXPECTED),
         },
-        Kind::Cable => {
+        InterfaceKind::Cable => {
             tap.ignore_outgoing()?;
-            Exit::Stamped(Box::new(Departing::open(index, StampedBy::Driver)?))
+            DepartureStamping::Stamped(Box::new(Departing::open(index, StampedBy::Driver)?))
         }
     };
-    Ok((exit, Entry::Captured(tap)))
+    Ok((exit, ArrivalStamping::Captured(tap)))
 }
 
 /// Finds the frame among those that were sent, and with it when it was due. Frames

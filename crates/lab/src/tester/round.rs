@@ -28,7 +28,7 @@ use super::card_clocks::CardClocks;
 use super::fault::{self, Act};
 use super::port::{Clocks, TesterPort};
 use super::{STALL_THRESHOLD, is_too_much};
-use crate::agent::Agent;
+use crate::agent::AgentConnection;
 use crate::device_under_test::Running;
 use crate::stalls;
 
@@ -57,18 +57,18 @@ const FRAME_BYTES: usize = 2_048;
 const MOST_CLOCK_STEPS: usize = 64;
 
 /// What a trial is made with.
-pub(super) struct Parts<'a> {
+pub(super) struct TrialParts<'a> {
     pub(super) ports: &'a mut [TesterPort],
     pub(super) cards: &'a mut CardClocks,
     pub(super) running: Option<&'a mut Running>,
-    pub(super) agent: Option<&'a mut Agent>,
+    pub(super) agent: Option<&'a mut AgentConnection>,
     pub(super) setup: &'a Setup,
     pub(super) numbers: &'a mut TrialNumbers,
     pub(super) stop: &'a AtomicBool,
 }
 
 pub(super) struct Round<'a> {
-    parts: Parts<'a>,
+    parts: TrialParts<'a>,
     watcher: &'a mut dyn Watcher,
     streams: Vec<Stream>,
     /// Those that are not told yet, with their places in the trial.
@@ -96,7 +96,7 @@ pub(super) struct Round<'a> {
 }
 
 impl<'a> Round<'a> {
-    pub(super) fn new(parts: Parts<'a>, trial: Trial, watcher: &'a mut dyn Watcher) -> Self {
+    pub(super) fn new(parts: TrialParts<'a>, trial: Trial, watcher: &'a mut dyn Watcher) -> Self {
         let mut orders: Vec<_> = trial.orders.into_iter().enumerate().collect();
         orders.sort_by_key(|(_, order)| order.due);
         let listens = trial.streams.iter().any(|it| it.sender.listens());

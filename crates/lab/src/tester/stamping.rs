@@ -61,13 +61,13 @@ pub(super) fn choose(
 }
 
 /// What a port's driver says of stamps, by the name of the port.
-type Told = (String, Option<Stamping>);
+type DriverStamping = (String, Option<Stamping>);
 
 /// Has the cards stamp, or says which of them do not and why. Those that were told to are
 /// told otherwise then.
 fn by_cards(
     guards: &mut [InterfaceGuard],
-    told: &[Told],
+    told: &[DriverStamping],
 ) -> Result<(CardClocks, Vec<ClockPlace>), String> {
     let numbers = clocks_of(told)?;
     let mut clocks = CardClocks::default();
@@ -88,7 +88,7 @@ fn by_cards(
 
 /// Returns the number of each card's clock if all cards can stamp both ways, or what they
 /// lack.
-fn clocks_of(told: &[Told]) -> Result<Vec<u32>, String> {
+fn clocks_of(told: &[DriverStamping]) -> Result<Vec<u32>, String> {
     let able = |stamping: &Stamping| match stamping.by_card {
         Ways::Both => stamping.clock,
         Ways::Neither | Ways::Sent | Ways::Received => None,
@@ -107,7 +107,7 @@ fn clocks_of(told: &[Told]) -> Result<Vec<u32>, String> {
 }
 
 /// Says by which clocks ports are stamped.
-fn stamped(told: &[Told]) -> String {
+fn stamped(told: &[DriverStamping]) -> String {
     let each = told.iter().filter_map(|(name, stamping)| {
         let clock = stamping.as_ref()?.clock?;
         Some(format!("{name} by clock {clock}"))
@@ -121,7 +121,7 @@ fn stamped(told: &[Told]) -> String {
 }
 
 /// Says which cards could stamp frames and do not.
-fn spare_cards(told: &[Told]) -> Vec<String> {
+fn spare_cards(told: &[DriverStamping]) -> Vec<String> {
     let able = |stamping: &Stamping| stamping.by_card == Ways::Both;
     let cards = told
         .iter()
@@ -140,7 +140,7 @@ fn spare_cards(told: &[Told]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn port(name: &str, by_card: Ways, clock: Option<u32>) -> Told {
+    fn port(name: &str, by_card: Ways, clock: Option<u32>) -> DriverStamping {
         let stamping = Stamping {
             by_card,
             by_driver: Ways::Both,

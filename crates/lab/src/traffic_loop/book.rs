@@ -12,7 +12,7 @@ use measure::recorder::FlowRecord;
 use measure::{FlowIndex, Recorder};
 use wire::ethernet::wire_size;
 
-use super::{FRAME_BYTES, Tally};
+use super::{FRAME_BYTES, TrafficTally};
 
 /// The only interface of the capture of a host's link.
 const AT_HOST: u32 = 0;
@@ -30,11 +30,11 @@ pub(super) struct Book {
     /// The places of the sources, host by host, that listen to answers.
     listeners: Vec<Vec<usize>>,
     answer: Vec<u8>,
-    tally: Arc<Tally>,
+    tally: Arc<TrafficTally>,
 }
 
 impl Book {
-    pub(super) fn new(load: Load, tally: Arc<Tally>) -> Self {
+    pub(super) fn new(load: Load, tally: Arc<TrafficTally>) -> Self {
         let sends = |host: &HostLoad| host.sources.iter().map(|queued| queued.flow).collect();
         Self {
             sends: load.hosts.iter().map(sends).collect(),

@@ -13,7 +13,7 @@ use lab::tester::{Arrangement, LinkTester, TesterError};
 use measure::measurement::{Figure, Value};
 use measure::method::Findings;
 use measure::method::control_plane::measure_point;
-use measure::method::control_plane::messages::{self, Point};
+use measure::method::control_plane::messages::{self, MessageTest};
 use measure::method::orders::Version;
 use measure::trial::{Tester, TrialError};
 use units::Duration;
@@ -58,7 +58,7 @@ fn every_message_takes_as_long_as_the_agent_is_known_to() {
 }
 
 #[track_caller]
-fn takes_its_time(tester: &mut LinkTester, point: &Point) {
+fn takes_its_time(tester: &mut LinkTester, point: &MessageTest) {
     let known = message_time(point.exchange.message[1]);
     let barrier = message_time(MessageType::BarrierRequest.number());
     let asked = format!("{} {:?}", point.name, point.setting);

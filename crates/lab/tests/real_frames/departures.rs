@@ -1,6 +1,6 @@
 //! When frames leave, by the stamp of the driver.
 
-use lab::stage::{LEFT, RIGHT, Stage};
+use lab::stage::{LEFT, RIGHT, Testbed};
 use linux::bpf::relay::{Hook, Relay};
 use linux::clock::WallTime;
 use linux::departures::{Departure, StampedBy, StampedSender};
@@ -48,7 +48,7 @@ fn what_a_relay_in_the_kernel_hands_on_departs_a_second_time_under_its_number() 
     if namespace_or_skip("departures through a relay").is_none() {
         return;
     }
-    let stage = Stage::build(2).unwrap();
+    let stage = Testbed::build(2).unwrap();
     let [from, to] = [LEFT, RIGHT].map(|side| stage.port_indices()[side]);
     let _relay = stage
         .room

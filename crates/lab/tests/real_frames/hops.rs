@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 
-use lab::network::Network;
-use lab::switches::{Forwarding, Settings, Switches};
+use lab::network::LabNetwork;
+use lab::switches::{Forwarding, SwitchSettings, Switches};
 use linux::sender::Sender;
 use linux::tap::{Direction, Tap};
 use switch::{Config, Pacing, PortConfig};
@@ -64,15 +64,15 @@ struct Bench {
     out: Tap,
     arriving: Tap,
     _switches: Switches,
-    _network: Network,
+    _network: LabNetwork,
 }
 
 impl Bench {
     fn new(forwarding: Forwarding) -> Self {
-        let network = Network::build(&plan()).unwrap();
+        let network = LabNetwork::build(&plan()).unwrap();
         let address = ("0.0.0.0", CONTROLLER_PORT);
         let listener = network.control.run(|| TcpListener::bind(address).unwrap());
-        let settings = Settings::for_this_machine(forwarding, STALL, CONTROLLER_PORT);
+        let settings = SwitchSettings::for_this_machine(forwarding, STALL, CONTROLLER_PORT);
         let switches = Switches::start(&network, &[config()], settings).unwrap();
         let mut controller = Controller::accept(&listener);
         controller.tell(|out| {

@@ -3,9 +3,9 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use lab::network::Network;
-use lab::switches::{Carried, Forwarding, Settings, Switches};
-use lab::veth::{self, End};
+use lab::network::LabNetwork;
+use lab::switches::{Carried, Forwarding, SwitchSettings, Switches};
+use lab::veth::{self, VethEnd};
 use linux::interface::Interface;
 use linux::namespace::Namespace;
 use linux::netlink::Netlink;
@@ -64,17 +64,17 @@ fn a_victim_builds_a_network_and_waits() {
     if std::env::var_os(VICTIM).is_none() {
         return;
     }
-    let network = Network::build(&plan()).unwrap();
+    let network = LabNetwork::build(&plan()).unwrap();
     // Where the kernel forwards, its programs are at the ports.
     let forwarding = match kernel_forwards("a_victim_builds_a_network_and_waits") {
         true => Forwarding::Kernel,
         false => Forwarding::Loop(Carried::Packet),
     };
-    let settings = Settings::for_this_machine(forwarding, Duration::from_us(100), 6653);
+    let settings = SwitchSettings::for_this_machine(forwarding, Duration::from_us(100), 6653);
     let configs = [config(1, 2), config(2, 1)];
     let _switches = Switches::start(&network, &configs, settings).unwrap();
     let (here, inside) = (Namespace::current().unwrap(), Namespace::new().unwrap());
-    let end = |namespace, name, index| End {
+    let end = |namespace, name, index| VethEnd {
         namespace,
         name,
         index,

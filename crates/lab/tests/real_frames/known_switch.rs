@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-use lab::tester::{Arrangement, LinkTester, StampsWanted, TesterError, Way};
-use lab::veth::{self, End, Power};
+use lab::tester::{AgentAccess, Arrangement, LinkTester, StampsWanted, TesterError};
+use lab::veth::{self, Power, VethEnd};
 use linux::clock;
 use linux::interface::{Carrier, Interface};
 use linux::namespace::Namespace;
@@ -112,7 +112,7 @@ impl Bench {
         agent: SocketAddr,
         arrangement: Arrangement,
     ) -> Result<LinkTester, TesterError> {
-        let (way, stamps) = (Some(Way::Dial(agent)), StampsWanted::Kernel);
+        let (way, stamps) = (Some(AgentAccess::Dial(agent)), StampsWanted::Kernel);
         let stop = Arc::new(AtomicBool::new(false));
         LinkTester::on(&self.names, way, arrangement, stamps, stop)
     }
@@ -135,7 +135,7 @@ impl Bench {
 /// Lays a cable from the room to the switch.
 fn connect(room: &Namespace, at_switch: &Namespace, number: u8) -> Socket {
     let (near, far) = (format!("tester{number}"), format!("port{number}"));
-    let end = |namespace, name, index, kind| End {
+    let end = |namespace, name, index, kind| VethEnd {
         namespace,
         name,
         index,

@@ -26,7 +26,7 @@ use std::io::{self, Write};
 use std::thread;
 
 use lab::switches::{Carried, Forwarding, kernel_refuses};
-use lab::veth::{self, End, Power};
+use lab::veth::{self, Power, VethEnd};
 use linux::clock;
 use linux::interface::Interface;
 use linux::namespace::Namespace;
@@ -103,7 +103,7 @@ fn joined(left: Namespace, right: Namespace) -> [Plugged; 2] {
         veth::forbid_ipv6(namespace).unwrap();
     }
     let mut netlink = left.run(Netlink::open).unwrap();
-    let end = |namespace, name, index, last| End {
+    let end = |namespace, name, index, last| VethEnd {
         namespace,
         name,
         index,

@@ -4,8 +4,8 @@
 use std::cell::Cell;
 use std::net::TcpListener;
 
-use lab::network::{Network, Place, Plan};
-use lab::switches::{Forwarding, Settings, Switches};
+use lab::network::{LabNetwork, Place, Plan};
+use lab::switches::{Forwarding, SwitchSettings, Switches};
 use linux::sender::Sender;
 use linux::tap::{Direction, Tap};
 use switch::{Config, FailMode, Pacing, PortConfig};
@@ -179,10 +179,10 @@ fn a_violation_at_one_switch_changes_all_of_them_without_a_controller() {
 }
 
 fn violate(forwarding: Forwarding) {
-    let network = Network::build(&plan()).unwrap();
+    let network = LabNetwork::build(&plan()).unwrap();
     let address = ("0.0.0.0", CONTROLLER_PORT);
     let listener = network.control.run(|| TcpListener::bind(address).unwrap());
-    let settings = Settings::for_this_machine(forwarding, STALL, CONTROLLER_PORT);
+    let settings = SwitchSettings::for_this_machine(forwarding, STALL, CONTROLLER_PORT);
     let configs: Vec<_> = (0..WAYS.len()).map(config).collect();
     let _switches = Switches::start(&network, &configs, settings).unwrap();
     for _ in WAYS {

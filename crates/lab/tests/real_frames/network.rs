@@ -1,6 +1,6 @@
 //! A whole network, as it is built and as it ends.
 
-use lab::network::{CablePlan, HostPlan, Network, Place, Plan};
+use lab::network::{CablePlan, HostPlan, LabNetwork, Place, Plan};
 use lab::veth::Power;
 use linux::interface::Carrier;
 use linux::port::PacketPort;
@@ -53,7 +53,7 @@ fn a_host_is_paced_and_reaches_its_switch() {
     if namespace_or_skip("a_host_is_paced_and_reaches_its_switch").is_none() {
         return;
     }
-    let network = Network::build(&plan()).unwrap();
+    let network = LabNetwork::build(&plan()).unwrap();
     let [at_host, at_switch] = &network.cables[0].sockets;
     let index = at_switch.interface.index();
     let mut port = network.switches[0].run(|| PacketPort::open(index, 1 << 20).unwrap());
@@ -75,7 +75,7 @@ fn a_cut_takes_the_carrier_from_both_ends_and_healing_brings_it_back() {
     if namespace_or_skip(test).is_none() {
         return;
     }
-    let mut network = Network::build(&plan()).unwrap();
+    let mut network = LabNetwork::build(&plan()).unwrap();
     let cable = &mut network.cables[1];
     let carriers = |cable: &lab::cable::Cable| {
         cable
@@ -100,7 +100,7 @@ fn every_switch_reaches_the_room_of_the_controller() {
     if namespace_or_skip("every_switch_reaches_the_room_of_the_controller").is_none() {
         return;
     }
-    let network = Network::build(&plan()).unwrap();
+    let network = LabNetwork::build(&plan()).unwrap();
     let listener = network
         .control
         .run(|| std::net::TcpListener::bind("0.0.0.0:6653").unwrap());

@@ -3,8 +3,8 @@
 
 use std::net::TcpListener;
 
-use lab::network::Network;
-use lab::switches::{Forwarding, Settings, Switches};
+use lab::network::LabNetwork;
+use lab::switches::{Forwarding, SwitchSettings, Switches};
 use linux::qdisc::{QUEUES, QueueReader, QueueState};
 use linux::sender::Sender;
 use linux::tap::{Direction, Tap};
@@ -133,15 +133,15 @@ struct Bench {
     reader: QueueReader,
     attempts: u32,
     _switches: Switches,
-    _network: Network,
+    _network: LabNetwork,
 }
 
 impl Bench {
     fn new() -> Self {
-        let network = Network::build(&plan()).unwrap();
+        let network = LabNetwork::build(&plan()).unwrap();
         let address = ("0.0.0.0", CONTROLLER_PORT);
         let listener = network.control.run(|| TcpListener::bind(address).unwrap());
-        let settings = Settings::for_this_machine(Forwarding::Kernel, STALL, CONTROLLER_PORT);
+        let settings = SwitchSettings::for_this_machine(Forwarding::Kernel, STALL, CONTROLLER_PORT);
         let switches = Switches::start(&network, &[config()], settings).unwrap();
         let mut controller = Controller::accept(&listener);
         tell_all(&mut controller);

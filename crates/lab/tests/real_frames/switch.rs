@@ -5,8 +5,8 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::ops::RangeInclusive;
 
-use lab::network::{Network, Place, Plan};
-use lab::switches::{Carried, Forwarding, Settings, Switches};
+use lab::network::{LabNetwork, Place, Plan};
+use lab::switches::{Carried, Forwarding, SwitchSettings, Switches};
 use linux::clock;
 use linux::openflow_client::Client;
 use linux::packet_loop::Waiting;
@@ -112,21 +112,21 @@ impl Controller {
 }
 
 struct Bench {
-    network: Network,
+    network: LabNetwork,
     listener: TcpListener,
     switches: Switches,
 }
 
 fn bench(forwarding: Forwarding) -> Bench {
-    bench_with(Settings::for_this_machine(
+    bench_with(SwitchSettings::for_this_machine(
         forwarding,
         STALL,
         CONTROLLER_PORT,
     ))
 }
 
-fn bench_with(settings: Settings) -> Bench {
-    let network = Network::build(&plan()).unwrap();
+fn bench_with(settings: SwitchSettings) -> Bench {
+    let network = LabNetwork::build(&plan()).unwrap();
     let address = ("0.0.0.0", CONTROLLER_PORT);
     let listener = network.control.run(|| TcpListener::bind(address).unwrap());
     let switches = Switches::start(&network, &[config()], settings).unwrap();
@@ -182,10 +182,14 @@ fn a_loop_that_sleeps_carries_frames_with_and_without_tag() {
     if namespace_or_skip(test).is_none() {
         return;
     }
-    let asleep = Settings {
+    let asleep = SwitchSettings {
         waiting: Waiting::Sleeping,
         processor: None,
-        ..Settings::for_this_machine(Forwarding::Loop(Carried::Packet), STALL, CONTROLLER_PORT)
+        ..SwitchSettings::for_this_machine(
+            Forwarding::Loop(Carried::Packet),
+            STALL,
+            CONTROLLER_PORT,
+        )
     };
     carries_frames_with_and_without_tag(bench_with(asleep), ALL);
 }

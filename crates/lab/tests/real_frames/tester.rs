@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use lab::device_under_test::{DeviceUnderTest, RelayPlan, Shaper};
 use lab::process;
-use lab::tester::known_delay::{Held, KnownDelay, Plan};
+use lab::tester::known_delay::{DelayComparison, FrameSchedule, KnownDelay};
 use lab::tester::{Arrangement, LinkTester, StampsWanted, TesterError};
 use linux::clock;
 use linux::namespace::Namespace;
@@ -343,7 +343,7 @@ impl<F: FnOnce()> Watcher for OnFirst<F> {
     }
 }
 
-fn held_against(test: &str, delay: Option<Duration>) -> Option<Held> {
+fn held_against(test: &str, delay: Option<Duration>) -> Option<DelayComparison> {
     namespace_or_skip(test)?;
     let relay = RelayPlan {
         delay,
@@ -352,7 +352,7 @@ fn held_against(test: &str, delay: Option<Duration>) -> Option<Held> {
     let mut known = KnownDelay::with(relay, Arc::new(AtomicBool::new(false))).unwrap();
     let frames = u32::try_from(FRAMES).unwrap();
     known
-        .trial(Plan {
+        .trial(FrameSchedule {
             interval: INTERVAL,
             frames,
         })

@@ -17,7 +17,7 @@ use controller::{Store, StoreWrite};
 use lab::network::{CablePlan, Place, Plan};
 use lab::switches::{Forwarding, USUAL_ENTRIES};
 use lab::timeline::Change;
-use lab::traffic_loop::Tally;
+use lab::traffic_loop::TrafficTally;
 use lab::veth::Power;
 use lab::world::{Lab, Parts};
 use linux::clock;
@@ -289,7 +289,7 @@ fn await_said(lab: &mut Lab, what: &str, mut wanted: impl FnMut(&Saying) -> bool
 
 /// Listens until the traffic has come so far.
 #[track_caller]
-fn await_tally(lab: &mut Lab, is_enough: impl Fn(&Tally) -> bool) {
+fn await_tally(lab: &mut Lab, is_enough: impl Fn(&TrafficTally) -> bool) {
     let give_up = clock::now() + PATIENCE;
     while !is_enough(lab.tally().unwrap()) {
         assert!(clock::now() < give_up, "{:?}", lab.tally());

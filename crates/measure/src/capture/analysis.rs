@@ -38,7 +38,6 @@ mod hosts;
 mod matching;
 mod packet;
 mod question;
-mod setup;
 #[cfg(test)]
 mod tests;
 mod waiting;
@@ -51,16 +50,16 @@ use super::reader::{Contents, Recorded};
 use crate::method::Findings;
 use crate::statistics::Distribution;
 use exchange::{Exchange, Exchanges};
+use findings::flow_setup::Setup;
 use fragments::{Fragments, Span};
-use hosts::{Hosts, OTHERS};
-use matching::{Matcher, Pair, Seen};
-use packet::Packet;
-use setup::Setup;
-use waiting::{Entry, Waiting};
+use hosts::{CaptureHosts, OTHERS};
+use matching::{Matcher, Pair, PendingPacket};
+use packet::PacketSummary;
+use waiting::{WaitingItem, WaitingTable};
 
-pub use clocks::{Step, Trend};
-pub use exchange::Kind;
-pub use packet::{Addressing, Host};
+pub use clocks::{ClockStep, Trend};
+pub use exchange::ExchangeKind;
+pub use packet::{Addressing, HostAddress};
 pub use question::Question;
 
 /// The most exchanges of one kind and caller that are told apart.
@@ -161,7 +160,7 @@ struct Half {
 
 /// Exchanges of one kind between two hosts: by the technique, by what the caller waited,
 /// and by what it took as the first capture has it, whoever's that is.
-type Setups = BTreeMap<(Kind, u8, u8), [Option<Setup>; 3]>;
+type Setups = BTreeMap<(ExchangeKind, u8, u8), [Option<Setup>; 3]>;
 
 /// Analyses one capture or two.
 #[derive(Debug)]
@@ -169,13 +168,13 @@ pub struct Analysis {
     question: Question,
     assumptions: Assumptions,
     captures: [Capture; 2],
-    hosts: Hosts,
+    hosts: CaptureHosts,
     matcher: Matcher,
-    halves: [Waiting<Half>; 2],
+    halves: [WaitingTable<Half>; 2],
     /// Exchanges of both captures, if the first is the caller's and if the second is.
-    tallies: BTreeMap<(Kind, u8), [Tally; 2]>,
+    tallies: BTreeMap<(ExchangeKind, u8), [Tally; 2]>,
     /// Exchanges of one capture alone.
-    seen_here: BTreeMap<(Kind, u8), Distribution>,
+    seen_here: BTreeMap<(ExchangeKind, u8), Distribution>,
     /// The first exchanges of flows, if they are asked for.
     setups: Setups,
     /// Packets since the last one that was found in both.
@@ -191,9 +190,9 @@ impl Analysis {
             question,
             assumptions,
             captures: [Capture::default(), Capture::default()],
-            hosts: Hosts::default(),
+            hosts: CaptureHosts::default(),
             matcher: Matcher::default(),
-            halves: [Waiting::new(SHELVES), Waiting::new(SHELVES)],
+            halves: [WaitingTable::new(SHELVES), WaitingTable::new(SHELVES)],
             tallies: BTreeMap::new(),
             seen_here: BTreeMap::new(),
             setups: BTreeMap::new(),
@@ -224,7 +223,7 @@ impl Analysis {
     pub fn see(&mut self, side: Side, frame: &Recorded<'_>) {
         let capture = &mut self.captures[side.place()];
         capture.stamp(frame.unix_ns);
-        let Some(packet) = Packet::of(frame.bytes, self.assumptions.addressing) else {
+        let Some(packet) = PacketSummary::of(frame.bytes, self.assumptions.addressing) else {
             capture.anonymous += 1;
             return;
         };
@@ -253,13 +252,13 @@ impl Analysis {
 
     /// Looks for a packet in the other capture.
     #[inline]
-    fn match_packet(&mut self, side: Side, packet: &Packet, host: u8, span: Span) {
-        let entry = Entry {
+    fn match_packet(&mut self, side: Side, packet: &PacketSummary, host: u8, span: Span) {
+        let entry = WaitingItem {
             key: packet.key,
             at: span.last,
-            what: Seen {
+            what: PendingPacket {
                 host,
-                is_segment: matches!(packet.content, packet::Content::Segment { .. }),
+                is_segment: matches!(packet.content, packet::PacketContent::Segment { .. }),
                 is_answered: false,
                 is_copy: false,
                 is_doubtful: false,
@@ -286,7 +285,7 @@ impl Analysis {
 
     /// Takes a packet of a side that has not been found in the other capture and makes
     /// room for another.
-    fn gave_up(&mut self, side: Side, packet: &Entry<Seen>) {
+    fn gave_up(&mut self, side: Side, packet: &WaitingItem<PendingPacket>) {
         match self.common[side.place()] {
             Some((from, _)) if packet.at < from => {}
             Some((_, to)) if packet.at <= to => self.hosts.missed(side.other(), packet),
@@ -341,7 +340,7 @@ impl Analysis {
             }
             Some(_) => {}
             None => {
-                let entry = Entry {
+                let entry = WaitingItem {
                     key: exchange.key,
                     at,
                     what: half,
@@ -352,7 +351,7 @@ impl Analysis {
     }
 
     /// Takes an exchange that both captures have.
-    fn join(&mut self, flow: (Kind, u8, u8), halves: [Half; 2]) {
+    fn join(&mut self, flow: (ExchangeKind, u8, u8), halves: [Half; 2]) {
         let (kind, asker, callee) = flow;
         let caller = match halves[0].inner_ns >= halves[1].inner_ns {
             true => Side::First,
@@ -370,7 +369,7 @@ impl Analysis {
 
     /// Takes how long an exchange of a flow took, in each of the ways in which that is
     /// known.
-    fn set_up(&mut self, flow: (Kind, u8, u8), at: u64, took: [Option<u64>; 3]) {
+    fn set_up(&mut self, flow: (ExchangeKind, u8, u8), at: u64, took: [Option<u64>; 3]) {
         let has_room = self.setups.len() < MOST_FLOWS || self.setups.contains_key(&flow);
         if self.question != Question::FlowSetup || !has_room {
             return;

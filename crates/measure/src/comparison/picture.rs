@@ -27,7 +27,7 @@ pub(super) fn drawn(comparison: &Comparison) -> Option<Element> {
     if rows.is_empty() {
         return None;
     }
-    let axis = Axis::of(&rows);
+    let axis = DecadeAxis::of(&rows);
     let [first, second] = comparison.short_names();
     let height = TOP + ROW * count(rows.len()) + 12.0;
     let title = format!("{second} / {first}, with 95 % bounds");
@@ -48,11 +48,11 @@ pub(super) fn drawn(comparison: &Comparison) -> Option<Element> {
     Some(svg.children(lines))
 }
 
-struct Axis {
+struct DecadeAxis {
     decades: f64,
 }
 
-impl Axis {
+impl DecadeAxis {
     fn of(rows: &[&Row]) -> Self {
         let effects = rows.iter().filter_map(|row| row.effect);
         let ends = effects.flat_map(|effect| {

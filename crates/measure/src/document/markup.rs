@@ -8,11 +8,11 @@ use std::fmt::{self, Display, Write};
 pub struct Element {
     name: &'static str,
     attributes: Vec<(&'static str, String)>,
-    content: Vec<Content>,
+    content: Vec<MarkupNode>,
 }
 
 #[derive(Clone, Debug)]
-enum Content {
+enum MarkupNode {
     Element(Element),
     Text(String),
     /// Our own style and script: constants of this crate.
@@ -46,24 +46,24 @@ impl Element {
     }
 
     pub(crate) fn text(mut self, text: impl Display) -> Self {
-        self.content.push(Content::Text(text.to_string()));
+        self.content.push(MarkupNode::Text(text.to_string()));
         self
     }
 
     pub(crate) fn child(mut self, child: Element) -> Self {
-        self.content.push(Content::Element(child));
+        self.content.push(MarkupNode::Element(child));
         self
     }
 
     pub(crate) fn children(mut self, children: impl IntoIterator<Item = Element>) -> Self {
-        let elements = children.into_iter().map(Content::Element);
+        let elements = children.into_iter().map(MarkupNode::Element);
         self.content.extend(elements);
         self
     }
 
     /// Adds a constant of this crate as it is.
     pub(crate) fn verbatim(mut self, text: &'static str) -> Self {
-        self.content.push(Content::Verbatim(text));
+        self.content.push(MarkupNode::Verbatim(text));
         self
     }
 
@@ -82,9 +82,9 @@ impl Display for Element {
         f.write_char('>')?;
         for content in &self.content {
             match content {
-                Content::Element(element) => element.fmt(f)?,
-                Content::Text(text) => Escaped(text).fmt(f)?,
-                Content::Verbatim(text) => f.write_str(text)?,
+                MarkupNode::Element(element) => element.fmt(f)?,
+                MarkupNode::Text(text) => Escaped(text).fmt(f)?,
+                MarkupNode::Verbatim(text) => f.write_str(text)?,
             }
         }
         match VOID.contains(&self.name) {

@@ -9,7 +9,7 @@ mod road_map;
 
 use serde::Serialize;
 
-pub use box_chart::{BoxChart, BoxSummary, Column, Reference, ReferenceKind};
+pub use box_chart::{BoxChart, BoxColumn, BoxSummary, Reference, ReferenceKind};
 pub use curve_chart::{Curve, CurveChart};
 pub use heat_map::{Axis, HeatMap, Scale};
 pub use network_map::NetworkMap;

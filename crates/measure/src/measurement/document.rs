@@ -41,7 +41,7 @@ pub enum ReadError {
 }
 
 #[derive(Serialize)]
-struct Written<'a> {
+struct MeasurementDocument<'a> {
     kind: &'static str,
     format: u32,
     #[serde(flatten)]
@@ -59,7 +59,7 @@ impl Measurement {
     /// Returns the measurement as a JSON document.
     #[must_use]
     pub fn to_json(&self) -> String {
-        json(&Written {
+        json(&MeasurementDocument {
             kind: KIND,
             format: FORMAT,
             measurement: self,

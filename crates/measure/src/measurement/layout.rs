@@ -27,7 +27,7 @@ const MOST_COLUMNS: usize = 9;
 type Values = Vec<String>;
 
 /// Figures at settings of the same names.
-struct Group<'a> {
+struct FigureGroup<'a> {
     names: Vec<&'a str>,
     rows: Vec<(Values, Vec<&'a Figure>)>,
 }
@@ -41,15 +41,15 @@ pub(super) fn blocks(figures: &[Figure]) -> Vec<Block> {
     shown.collect()
 }
 
-fn groups(figures: &[Figure]) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+fn groups(figures: &[Figure]) -> Vec<FigureGroup<'_>> {
+    let mut groups: Vec<FigureGroup<'_>> = Vec::new();
     for figure in figures {
         let names: Vec<_> = figure.setting.iter().map(|(name, _)| &**name).collect();
         let values: Values = figure.setting.iter().map(|(_, it)| it.clone()).collect();
         let place = groups.iter().position(|group| group.names == names);
         let place = place.unwrap_or_else(|| {
             let rows = Vec::new();
-            groups.push(Group { names, rows });
+            groups.push(FigureGroup { names, rows });
             groups.len() - 1
         });
         let rows = &mut groups[place].rows;
@@ -61,7 +61,7 @@ fn groups(figures: &[Figure]) -> Vec<Group<'_>> {
     groups
 }
 
-impl<'a> Group<'a> {
+impl<'a> FigureGroup<'a> {
     fn show(&self) -> Vec<Block> {
         let (differing, common): (Vec<_>, Vec<_>) = (0..self.names.len()).partition(|place| {
             self.rows

@@ -5,7 +5,7 @@ use units::Duration;
 
 use super::{Figure, Measurement, Value};
 use crate::document::picture::{
-    BoxChart, BoxSummary, Column, Curve, CurveChart, Picture, Reference, for_plot,
+    BoxChart, BoxColumn, BoxSummary, Curve, CurveChart, Picture, Reference, for_plot,
 };
 use crate::document::quantity::{spelled, time};
 use crate::document::{Block, Section};
@@ -76,7 +76,7 @@ struct Spread<'a> {
     /// What tells the settings apart, and each of them by that alone.
     names: String,
     distributions: Vec<(String, &'a Distribution)>,
-    unit: Unit,
+    unit: TimeUnit,
 }
 
 impl<'a> Spread<'a> {
@@ -122,13 +122,13 @@ impl<'a> Spread<'a> {
                 false => differing.join(", "),
             },
             distributions: distributions.collect(),
-            unit: Unit::for_up_to(most.unwrap_or_default()),
+            unit: TimeUnit::for_up_to(most.unwrap_or_default()),
         })
     }
 
     fn boxes(&self) -> Picture {
         let columns = self.distributions.iter().take(MOST_BOXES);
-        let columns = columns.map(|(setting, times)| Column {
+        let columns = columns.map(|(setting, times)| BoxColumn {
             label: setting.clone(),
             summary: self.box_summary(times),
             lost_percent: None,
@@ -184,12 +184,12 @@ impl<'a> Spread<'a> {
 
 /// A unit of time, and how many nanoseconds it has.
 #[derive(Clone, Copy)]
-struct Unit {
+struct TimeUnit {
     name: &'static str,
     ns: f64,
 }
 
-impl Unit {
+impl TimeUnit {
     /// Returns the one in which values up to here are read most easily.
     fn for_up_to(most: Duration) -> Self {
         let unit = |name, ns| Self { name, ns };
@@ -222,7 +222,7 @@ fn over_time(figure: &Figure) -> Option<Picture> {
         arrived.map(|one| one.max).max()
     };
     let points: Vec<_> = intervals.chunks(every).map(greatest).collect();
-    let unit = Unit::for_up_to(points.iter().flatten().copied().max().unwrap_or_default());
+    let unit = TimeUnit::for_up_to(points.iter().flatten().copied().max().unwrap_or_default());
     let lost: u64 = intervals.iter().map(|one| u64::from(one.lost)).sum();
     let setting = point_name(&figure.setting);
     let interval = series.length().as_ns().saturating_mul(every as u64);

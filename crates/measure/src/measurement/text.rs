@@ -2,7 +2,7 @@
 
 use super::{Conditions, Measurement, Value, layout};
 use crate::document::quantity::{time, whole};
-use crate::document::{Block, Document, Head, Section, State};
+use crate::document::{Block, Document, Head, Rating, Section};
 use crate::trial::Stamps;
 use units::Duration;
 
@@ -13,8 +13,8 @@ impl Measurement {
         let title = format!("{} of {}", self.method, self.device);
         // A measurement is neither good nor bad, but it may be a short one.
         let (state, quick) = match self.quick {
-            true => (State::Narrow, ", shortened: no figure for publication"),
-            false => (State::Plain, ""),
+            true => (Rating::Narrow, ", shortened: no figure for publication"),
+            false => (Rating::Plain, ""),
         };
         let note = "Shortened: no figure of it is for publication.".to_owned();
         let [first, rest] = self.plots();

@@ -37,7 +37,7 @@ use crate::recorder::FlowRecord;
 use crate::statistics::ratio;
 use crate::trial::Tester;
 use observer::Observer;
-use service::{Plan, Service};
+use service::{Service, ServicePlan};
 
 /// `taktos measure acceptance`.
 pub const METHOD: Method = Method {
@@ -76,7 +76,7 @@ const UNAVAILABLE_AFTER: usize = 10;
 const OFFERED: f64 = 0.99;
 const SOURCE: &str = "ITU-T Y.1564";
 
-struct Point {
+struct AcceptancePoint {
     services: Vec<Service>,
     percent: u64,
     length: Duration,
@@ -88,7 +88,7 @@ fn run(
     progress: &mut dyn Progress,
 ) -> Result<Findings, MethodError> {
     need_two_ports(tester.setup(), METHOD.name)?;
-    let plan = Plan::of(settings)?;
+    let plan = ServicePlan::of(settings)?;
     let points = points(&plan.services, settings);
     let mut findings = at_each(&points, progress, |setting, point, found| {
         let length = point.length;
@@ -110,7 +110,7 @@ fn run(
     Ok(findings)
 }
 
-fn points(services: &[Service], settings: &Settings) -> Vec<(Setting, Point)> {
+fn points(services: &[Service], settings: &Settings) -> Vec<(Setting, AcceptancePoint)> {
     let alone = settings.length(ALONE, QUICK);
     let mut points = Vec::new();
     for service in services {
@@ -119,7 +119,7 @@ fn points(services: &[Service], settings: &Settings) -> Vec<(Setting, Point)> {
                 continue;
             }
             let setting = vec![choice("phase", format!("alone, {percent} %"))];
-            let point = Point {
+            let point = AcceptancePoint {
                 services: vec![*service],
                 percent,
                 length: alone,
@@ -127,7 +127,7 @@ fn points(services: &[Service], settings: &Settings) -> Vec<(Setting, Point)> {
             points.push((setting, point));
         }
     }
-    let all = Point {
+    let all = AcceptancePoint {
         services: services.to_vec(),
         percent: WHOLE,
         length: settings.length(TOGETHER, QUICK),
@@ -144,7 +144,11 @@ fn points(services: &[Service], settings: &Settings) -> Vec<(Setting, Point)> {
     points
 }
 
-fn send(tester: &mut dyn Tester, plan: &Plan, point: &Point) -> Result<Observer, MethodError> {
+fn send(
+    tester: &mut dyn Tester,
+    plan: &ServicePlan,
+    point: &AcceptancePoint,
+) -> Result<Observer, MethodError> {
     let streams = point.services.iter();
     let trial = trial_of(
         streams
@@ -161,7 +165,7 @@ fn send(tester: &mut dyn Tester, plan: &Plan, point: &Point) -> Result<Observer,
 }
 
 fn describe(
-    plan: &Plan,
+    plan: &ServicePlan,
     service: Service,
     (percent, length): (u64, Duration),
     record: &FlowRecord,
@@ -362,7 +366,7 @@ mod tests {
     #[test]
     fn ten_bad_seconds_in_a_row_are_unavailability() {
         let mut record = crate::Recorder::new(units::Instant::ZERO, Observer::SETTINGS);
-        let plan = Plan::of(&settings(&[])).unwrap();
+        let plan = ServicePlan::of(&settings(&[])).unwrap();
         let flow = record.add(plan.flow(Service::Datagrams).plan());
         let mut record = {
             let _ = flow;

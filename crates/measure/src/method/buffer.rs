@@ -26,8 +26,8 @@ use wire::ethernet::wire_size;
 use super::passage::MOST_STAMPED;
 use super::throughput::{FRAME_SIZES, Limits, search};
 use super::{
-    CHECK_SEQUENCE, Cadence, Effort, FROM, Findings, Keep, Method, MethodError, Pace, Passing,
-    Path, Progress, Setting, Settings, TO, at_each, choice, need_two_ports,
+    CHECK_SEQUENCE, Cadence, Effort, FROM, Findings, Keep, Method, MethodError, Passing, Path,
+    Progress, SendingPace, Setting, Settings, TO, at_each, choice, need_two_ports,
 };
 use crate::measurement::Value;
 use crate::statistics::{Distribution, middle};
@@ -87,7 +87,7 @@ fn run(
     need_two_ports(tester.setup(), METHOD.name)?;
     let limits = Limits::choose(tester.setup(), settings)?;
     let usual = settings.usual(REPEATS, QUICK_REPEATS);
-    let plan = Plan {
+    let plan = BurstPlan {
         limits,
         repeats: settings.within("repeats", usual, 1..=MOST_REPEATS)?,
         most: settings.within("most", MOST_FRAMES, 2..=MOST_STAMPED)?,
@@ -110,7 +110,7 @@ fn run(
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Plan {
+struct BurstPlan {
     limits: Limits,
     repeats: u32,
     most: u64,
@@ -127,7 +127,7 @@ struct Burst {
 
 fn at_size(
     tester: &mut dyn Tester,
-    plan: &Plan,
+    plan: &BurstPlan,
     size: usize,
     setting: &Setting,
     found: &mut Findings,
@@ -156,7 +156,7 @@ fn at_size(
 /// a single pair of frames is too much.
 fn longest_burst(
     tester: &mut dyn Tester,
-    plan: &Plan,
+    plan: &BurstPlan,
     size: usize,
     throughput: BitRate,
 ) -> Result<Option<Burst>, MethodError> {
@@ -186,13 +186,13 @@ fn longest_burst(
 /// Sends a burst, and returns it if all of it came out.
 fn burst(
     tester: &mut dyn Tester,
-    plan: &Plan,
+    plan: &BurstPlan,
     (size, frames): (usize, u64),
     throughput: BitRate,
 ) -> Result<Option<Burst>, MethodError> {
     let frame_length = size - CHECK_SEQUENCE;
     let path = Path::between(FROM, TO);
-    let pace = Pace::at(plan.burst_rate, wire_size(frame_length));
+    let pace = SendingPace::at(plan.burst_rate, wire_size(frame_length));
     let sender = Cadence::new(&path.addresses, frame_length, pace).frames(frames);
     let whole = DataSize::from_bits(wire_size(frame_length).as_bits() * frames);
     let through = throughput.time_to_send(whole).round_up();
@@ -229,7 +229,7 @@ impl Burst {
 
 fn describe(
     bursts: &[Burst],
-    plan: &Plan,
+    plan: &BurstPlan,
     (size, frame, throughput): (usize, DataSize, BitRate),
     setting: &Setting,
     found: &mut Findings,

@@ -17,13 +17,13 @@ const NS_PER_SECOND: u128 = 1_000_000_000;
 
 /// Points in time at equal distances, exact however many there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
+pub struct SendingPace {
     /// So many nanoseconds have …
     ns: u128,
     points: u128,
 }
 
-impl Pace {
+impl SendingPace {
     /// Returns a point every `interval`.
     ///
     /// # Panics
@@ -82,7 +82,7 @@ pub struct Cadence {
     /// How many frames each point has.
     group: u32,
     size_bytes: u32,
-    pace: Pace,
+    pace: SendingPace,
     start: Duration,
     points: u64,
     patience: Option<Duration>,
@@ -99,7 +99,7 @@ impl Cadence {
     ///
     /// If a frame does not hold its headers, or exceeds the MTU.
     #[must_use]
-    pub fn new(addresses: &Addresses, frame_length: usize, pace: Pace) -> Self {
+    pub fn new(addresses: &Addresses, frame_length: usize, pace: SendingPace) -> Self {
         let datagram = Datagram::new(addresses, frame_length);
         Self {
             size_bytes: datagram.message_of_one(0).size_bytes,
@@ -123,7 +123,7 @@ impl Cadence {
     ///
     /// If a message is empty.
     #[must_use]
-    pub fn of_messages(addresses: &Addresses, message_length: u32, pace: Pace) -> Self {
+    pub fn of_messages(addresses: &Addresses, message_length: u32, pace: SendingPace) -> Self {
         let split = message::split(addresses, message_length);
         Self {
             full: Datagram::new(addresses, split.full_frame),
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_late_tester_leaves_out_what_is_too_late_and_keeps_the_times() {
-        let pace = Pace::every(Duration::from_us(100));
+        let pace = SendingPace::every(Duration::from_us(100));
         let mut cadence = Cadence::new(&addresses(), 60, pace)
             .frames(10)
             .patience(Duration::from_us(150));
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_message_leaves_at_once_in_many_frames() {
-        let pace = Pace::every(Duration::from_ms(10));
+        let pace = SendingPace::every(Duration::from_ms(10));
         let mut cadence = Cadence::of_messages(&addresses(), 10_000, pace).frames(1);
         let mut frame = Vec::new();
 
@@ -276,7 +276,7 @@ mod tests {
         #[test]
         fn a_rate_is_kept_exactly(mbps in 1u64..100_000, bytes in 84u64..1600, seconds in 1u64..100) {
             let (rate, size) = (BitRate::from_mbps(mbps), DataSize::from_bytes(bytes));
-            let pace = Pace::at(rate, size);
+            let pace = SendingPace::at(rate, size);
 
             let frames = pace.frames_in(Duration::from_secs(seconds));
 

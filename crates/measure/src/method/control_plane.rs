@@ -23,7 +23,7 @@ use super::{Effort, Findings, Method, MethodError, Progress, Setting, Settings, 
 use crate::measurement::{Figure, Value};
 use crate::trial::{Tester, TrialError};
 use exchange::MessageTimes;
-use messages::Point;
+use messages::MessageTest;
 
 /// `taktos measure control-plane`.
 pub const METHOD: Method = Method {
@@ -63,18 +63,18 @@ fn run(
         }
     }
     let barrier = barrier_time(tester, samples)?;
-    let mut steps: Vec<_> = points.iter().map(Step::of).collect();
+    let mut steps: Vec<_> = points.iter().map(MeasurementStep::of).collect();
     if tester.setup().ports.len() > 1 {
         let name = choice("message", "FlowMod under traffic");
-        steps.push((vec![name], Step::Effect));
+        steps.push((vec![name], MeasurementStep::Effect));
     }
     let mut findings = at_each(&steps, progress, |_, step, found| {
         match step {
-            Step::Message(point) => {
+            MeasurementStep::Message(point) => {
                 let times = exchange::measure(tester, &point.exchange, samples, barrier)?;
                 describe(point, times, found);
             }
-            Step::Effect => describe_effects(effect::measure(tester, samples)?, found),
+            MeasurementStep::Effect => describe_effects(effect::measure(tester, samples)?, found),
         }
         Ok(())
     })?;
@@ -87,13 +87,13 @@ fn run(
 }
 
 /// One of the things that are measured.
-enum Step<'a> {
-    Message(&'a Point),
+enum MeasurementStep<'a> {
+    Message(&'a MessageTest),
     Effect,
 }
 
-impl<'a> Step<'a> {
-    fn of(point: &'a Point) -> (Setting, Self) {
+impl<'a> MeasurementStep<'a> {
+    fn of(point: &'a MessageTest) -> (Setting, Self) {
         let mut setting = vec![choice("message", &point.name)];
         setting.extend(point.setting.iter().cloned());
         (setting, Self::Message(point))
@@ -157,7 +157,7 @@ fn dimensions(settings: &Settings) -> Result<(Vec<u16>, Vec<u8>, u16), MethodErr
     ))
 }
 
-fn describe(point: &Point, times: MessageTimes, findings: &mut Findings) {
+fn describe(point: &MessageTest, times: MessageTimes, findings: &mut Findings) {
     let asked = format!("{} {:?}", point.name, point.setting);
     let value = value_of(&times);
     if times.times.count() > 0 && times.barrier_too_late + times.unanswered > 0 {
@@ -228,7 +228,7 @@ impl From<MessageTimes> for Value {
 /// If a trial cannot be made.
 pub fn measure_point(
     tester: &mut dyn Tester,
-    point: &Point,
+    point: &MessageTest,
     samples: u16,
     barrier: Duration,
 ) -> Result<MessageTimes, TrialError> {

@@ -78,7 +78,7 @@ const MOST_DETAILS: usize = 200;
 const MOST_REMARKS: usize = 8;
 const SOURCE: &str = "S4-2, LOKO Eq. (4)";
 
-struct Plan {
+struct ForwardingPlan {
     tables: Vec<TableSetting>,
     sizes: Vec<u16>,
     pace: Pace,
@@ -96,7 +96,7 @@ fn run(
             "the data plane needs two ports whose stamps come from one clock".to_owned(),
         ));
     }
-    let Plan {
+    let ForwardingPlan {
         tables,
         sizes,
         mut pace,
@@ -128,7 +128,7 @@ fn run(
     Ok(findings)
 }
 
-fn plan_of(tester: &dyn Tester, settings: &Settings) -> Result<Plan, MethodError> {
+fn plan_of(tester: &dyn Tester, settings: &Settings) -> Result<ForwardingPlan, MethodError> {
     let (entries, sizes, frames) = match settings.effort {
         Effort::Full => (ENTRIES.to_vec(), SIZES.to_vec(), FRAMES),
         Effort::Quick => (QUICK_ENTRIES.to_vec(), QUICK_SIZES.to_vec(), QUICK_FRAMES),
@@ -154,7 +154,7 @@ fn plan_of(tester: &dyn Tester, settings: &Settings) -> Result<Plan, MethodError
             && used.contains(&it.used)
             && priorities.contains(&it.priorities)
     });
-    Ok(Plan {
+    Ok(ForwardingPlan {
         tables,
         sizes,
         pace,
@@ -230,7 +230,7 @@ const DISTURBED: &str = "frames left out, as the machine stood still";
 struct Together {
     detailed: bool,
     details: Vec<Figure>,
-    times: BTreeMap<(usize, Key), (String, Distribution)>,
+    times: BTreeMap<(usize, DimensionValue), (String, Distribution)>,
     sent: u64,
     lost: u64,
     disturbed: u64,
@@ -240,7 +240,7 @@ struct Together {
 
 /// A value of a dimension: numbers by size, words by the alphabet.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
+enum DimensionValue {
     Number(u16),
     Word(String),
 }
@@ -282,9 +282,10 @@ impl Together {
 
     fn add_times(&mut self, setting: &Setting, times: &Distribution) {
         for (place, (dimension, value)) in setting.iter().enumerate() {
-            let key = value
-                .parse()
-                .map_or_else(|_| Key::Word(value.clone()), Key::Number);
+            let key = value.parse().map_or_else(
+                |_| DimensionValue::Word(value.clone()),
+                DimensionValue::Number,
+            );
             let entry = self.times.entry((place, key));
             let (_, together) =
                 entry.or_insert_with(|| (dimension.clone(), Distribution::default()));
@@ -298,8 +299,8 @@ impl Together {
             quantity: "processing time, everything else together".to_owned(),
             source: "S4-2, LOKO Fig. 9".to_owned(),
             setting: vec![match key {
-                Key::Number(number) => choice(&dimension, number),
-                Key::Word(word) => choice(&dimension, word),
+                DimensionValue::Number(number) => choice(&dimension, number),
+                DimensionValue::Word(word) => choice(&dimension, word),
             }],
             value: Value::Times(times),
         });

@@ -100,14 +100,14 @@ impl Exchange {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct ObservationPoint {
     port: PortIndex,
     way: Way,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct PacketKey {
-    place: Place,
+    place: ObservationPoint,
     source: Ipv4Addr,
     protocol: u8,
     packet: u16,
@@ -115,15 +115,15 @@ struct PacketKey {
 
 /// A packet that was split, as far as it was seen at a place.
 #[derive(Clone, Copy, Debug)]
-struct Parts {
+struct SplitPacket {
     span: Span,
     arrived: usize,
     whole: Option<usize>,
-    round: Option<(Technique, Side, u32)>,
+    round: Option<(Technique, ExchangeSide, u32)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Side {
+enum ExchangeSide {
     Request,
     Reply,
 }
@@ -132,7 +132,7 @@ enum Side {
 pub struct Exchanges {
     path: Path,
     exchanges: BTreeMap<(Technique, u32), Exchange>,
-    parts: BTreeMap<PacketKey, Parts>,
+    parts: BTreeMap<PacketKey, SplitPacket>,
     unfollowed: u64,
     /// The last request that left, by its technique.
     latest: BTreeMap<Technique, u32>,
@@ -172,8 +172,8 @@ impl Exchanges {
 
     fn enter(
         &mut self,
-        place: Place,
-        (technique, side, round): (Technique, Side, u32),
+        place: ObservationPoint,
+        (technique, side, round): (Technique, ExchangeSide, u32),
         span: Span,
     ) {
         let caller = match technique {
@@ -185,22 +185,22 @@ impl Exchanges {
         }
         let exchange = self.exchanges.entry((technique, round)).or_default();
         let event = match (side, place.way, place.port == caller) {
-            (Side::Request, Way::Sent, true) => &mut exchange.request_sent,
-            (Side::Request, Way::Received, false) => &mut exchange.request_received,
-            (Side::Reply, Way::Sent, false) => &mut exchange.reply_sent,
-            (Side::Reply, Way::Received, true) => &mut exchange.reply_received,
+            (ExchangeSide::Request, Way::Sent, true) => &mut exchange.request_sent,
+            (ExchangeSide::Request, Way::Received, false) => &mut exchange.request_received,
+            (ExchangeSide::Reply, Way::Sent, false) => &mut exchange.reply_sent,
+            (ExchangeSide::Reply, Way::Received, true) => &mut exchange.reply_received,
             // A copy that strayed to where it was not sent.
-            (Side::Request | Side::Reply, Way::Sent | Way::Received, _) => return,
+            (ExchangeSide::Request | ExchangeSide::Reply, Way::Sent | Way::Received, _) => return,
         };
         // A second copy changes nothing.
         event.get_or_insert(span);
-        if (side, place.way) == (Side::Request, Way::Sent) {
+        if (side, place.way) == (ExchangeSide::Request, Way::Sent) {
             let latest = self.latest.entry(technique).or_default();
             *latest = (*latest).max(round);
         }
     }
 
-    fn see_part(&mut self, place: Place, glimpse: &FrameSummary, at: Instant) {
+    fn see_part(&mut self, place: ObservationPoint, glimpse: &FrameSummary, at: Instant) {
         let key = PacketKey {
             place,
             source: glimpse.source,
@@ -211,7 +211,7 @@ impl Exchanges {
             self.unfollowed += 1;
             return;
         }
-        let parts = self.parts.entry(key).or_insert(Parts {
+        let parts = self.parts.entry(key).or_insert(SplitPacket {
             span: Span {
                 first: at,
                 last: at,
@@ -240,7 +240,7 @@ impl Exchanges {
 
 impl Watcher for Exchanges {
     fn see(&mut self, sighting: &Sighting<'_>) {
-        let place = Place {
+        let place = ObservationPoint {
             port: sighting.port,
             way: sighting.way,
         };
@@ -275,12 +275,12 @@ impl Watcher for Exchanges {
 }
 
 /// Returns which exchange a packet belongs to, from its beginning.
-fn round_of(content: &Content) -> Option<(Technique, Side, u32)> {
+fn round_of(content: &Content) -> Option<(Technique, ExchangeSide, u32)> {
     match *content {
         Content::Echo(echo) => {
             let side = match echo.kind {
-                icmp::Kind::Request => Side::Request,
-                icmp::Kind::Reply => Side::Reply,
+                icmp::Kind::Request => ExchangeSide::Request,
+                icmp::Kind::Reply => ExchangeSide::Reply,
             };
             Some((Technique::Ping, side, u32::from(echo.sequence)))
         }
@@ -290,8 +290,8 @@ fn round_of(content: &Content) -> Option<(Technique, Side, u32)> {
             shim: Some(shim),
         } => {
             let side = match (source_port, destination_port) {
-                (_, ECHO_PORT) => Side::Request,
-                (ECHO_PORT, _) => Side::Reply,
+                (_, ECHO_PORT) => ExchangeSide::Request,
+                (ECHO_PORT, _) => ExchangeSide::Reply,
                 _ => return None,
             };
             Some((Technique::Datagram, side, shim.sequence))
@@ -303,14 +303,14 @@ fn round_of(content: &Content) -> Option<(Technique, Side, u32)> {
 
 /// The SYN-ACK acknowledges the SYN, whose number is that of the round; the ACK
 /// continues from there.
-fn handshake(segment: &tcp::Header) -> Option<(Technique, Side, u32)> {
+fn handshake(segment: &tcp::Header) -> Option<(Technique, ExchangeSide, u32)> {
     if segment.source_port == OPEN_PORT && segment.flags.has(tcp::Flags::SYN_ACK) {
         let round = segment.acknowledgement.wrapping_sub(1);
-        return Some((Technique::Handshake, Side::Request, round));
+        return Some((Technique::Handshake, ExchangeSide::Request, round));
     }
     if segment.destination_port == OPEN_PORT && segment.flags == tcp::Flags::ACK {
         let round = segment.sequence.wrapping_sub(1);
-        return Some((Technique::Handshake, Side::Reply, round));
+        return Some((Technique::Handshake, ExchangeSide::Reply, round));
     }
     None
 }

@@ -14,8 +14,8 @@ use units::{Duration, Instant, Seeded};
 use wire::ethernet::SHORTEST_FRAME;
 
 use super::{
-    Cadence, Effort, FROM, Findings, Keep, Method, MethodError, Pace, Passing, Path, Progress,
-    Setting, Settings, TO, at_each, choice, need_two_ports,
+    Cadence, Effort, FROM, Findings, Keep, Method, MethodError, Passing, Path, Progress,
+    SendingPace, Setting, Settings, TO, at_each, choice, need_two_ports,
 };
 use crate::measurement::Value;
 use crate::statistics::Distribution;
@@ -83,7 +83,7 @@ impl Failure {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Plan {
+struct FailoverPlan {
     times: u32,
     interval: Duration,
     size: usize,
@@ -99,7 +99,7 @@ fn run(
     progress: &mut dyn Progress,
 ) -> Result<Findings, MethodError> {
     need_two_ports(tester.setup(), METHOD.name)?;
-    let plan = Plan::choose(tester.setup(), settings)?;
+    let plan = FailoverPlan::choose(tester.setup(), settings)?;
     let kinds = settings.list("kind", vec![Failure::Cut])?;
     let points: Vec<_> = kinds
         .into_iter()
@@ -127,7 +127,7 @@ fn run(
     Ok(findings)
 }
 
-impl Plan {
+impl FailoverPlan {
     fn choose(setup: &Setup, settings: &Settings) -> Result<Self, MethodError> {
         let usual = settings.usual(TIMES, QUICK_TIMES);
         let ports = setup.ports.len();
@@ -154,7 +154,7 @@ impl Plan {
 
 /// What the receiver saw of one failure.
 #[derive(Clone, Copy, Debug)]
-struct Interruption {
+struct ReceptionGap {
     /// The longest gap beyond one spacing, or nothing if reception did not come back.
     length: Option<Duration>,
     /// The same before the failure.
@@ -165,12 +165,12 @@ struct Interruption {
 
 fn fail_once(
     tester: &mut dyn Tester,
-    plan: &Plan,
+    plan: &FailoverPlan,
     kind: Failure,
     at: Duration,
-) -> Result<Interruption, MethodError> {
+) -> Result<ReceptionGap, MethodError> {
     let path = Path::between(FROM, TO);
-    let pace = Pace::every(plan.interval);
+    let pace = SendingPace::every(plan.interval);
     let watched = at + plan.watch;
     let frames = pace.frames_in(watched);
     let sender = Cadence::new(&path.addresses, plan.size, pace).frames(frames);
@@ -192,7 +192,7 @@ fn fail_once(
 
 /// Finds the longest gap between arrivals. Frames below `failed_at` were sent before the
 /// failure.
-fn interruption(passing: &Passing, interval: Duration, failed_at: u64) -> Interruption {
+fn interruption(passing: &Passing, interval: Duration, failed_at: u64) -> ReceptionGap {
     let mut arrivals: Vec<(Instant, u64)> = passing
         .arrivals()
         .map(|(sequence, at)| (at, sequence))
@@ -213,7 +213,7 @@ fn interruption(passing: &Passing, interval: Duration, failed_at: u64) -> Interr
     let came_back = arrivals
         .last()
         .is_some_and(|(_, sequence)| *sequence + 1 >= passage.sent);
-    Interruption {
+    ReceptionGap {
         length: came_back.then_some(after),
         before,
         lost: passage.lost,
@@ -248,7 +248,7 @@ impl Default for Interruptions {
 }
 
 impl Interruptions {
-    fn enter(&mut self, one: &Interruption) {
+    fn enter(&mut self, one: &ReceptionGap) {
         self.failures += 1;
         self.before.record(one.before);
         match one.length {

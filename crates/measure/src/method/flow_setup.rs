@@ -19,9 +19,9 @@ use units::Duration;
 use wire::ethernet::MacAddress;
 
 use super::{
-    Effort, Exchange, Exchanges, FROM, Findings, Kind, LARGEST_PAYLOAD, Method, MethodError, Pace,
-    Path, Progress, Requests, Responder, Setting, Settings, TO, Technique, at_each, choice, doubt,
-    need_two_ports, trial_of,
+    Effort, Exchange, Exchanges, FROM, Findings, LARGEST_PAYLOAD, Method, MethodError, Path,
+    Progress, RequestKind, Requests, Responder, SendingPace, Setting, Settings, TO, Technique,
+    at_each, choice, doubt, need_two_ports, trial_of,
 };
 use crate::measurement::Value;
 use crate::statistics::{Distribution, middle};
@@ -64,7 +64,7 @@ fn run(
     progress: &mut dyn Progress,
 ) -> Result<Findings, MethodError> {
     need_two_ports(tester.setup(), METHOD.name)?;
-    let plan = Plan::choose(settings)?;
+    let plan = FlowSetupPlan::choose(settings)?;
     let probes = settings.list("probe", Probe::ALL.to_vec())?;
     let points: Vec<_> = (0..)
         .zip(probes)
@@ -102,16 +102,16 @@ named!(
 );
 
 impl Probe {
-    fn means(self) -> (Kind, Technique) {
+    fn means(self) -> (RequestKind, Technique) {
         match self {
-            Self::Ping => (Kind::Echo, Technique::Ping),
-            Self::Datagrams => (Kind::Datagram, Technique::Datagram),
+            Self::Ping => (RequestKind::Echo, Technique::Ping),
+            Self::Datagrams => (RequestKind::Datagram, Technique::Datagram),
         }
     }
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Plan {
+struct FlowSetupPlan {
     flows: u32,
     first: u32,
     window: usize,
@@ -119,7 +119,7 @@ struct Plan {
     turnaround: Duration,
 }
 
-impl Plan {
+impl FlowSetupPlan {
     fn choose(settings: &Settings) -> Result<Self, MethodError> {
         let usual = settings.usual(FLOWS, QUICK_FLOWS);
         let flows = settings.within("flows", usual, 1..=MOST_FLOWS / 2)?;
@@ -146,15 +146,15 @@ fn addresses(flow: u32) -> Addresses {
 
 fn one_flow(
     tester: &mut dyn Tester,
-    plan: &Plan,
-    kind: Kind,
+    plan: &FlowSetupPlan,
+    kind: RequestKind,
     flow: u32,
 ) -> Result<Exchanges, MethodError> {
     let path = Path {
         addresses: addresses(flow),
         ..Path::between(FROM, TO)
     };
-    let schedule = (Duration::ZERO, Pace::every(APART));
+    let schedule = (Duration::ZERO, SendingPace::every(APART));
     let requests =
         Requests::new((kind, plan.window), &path.addresses, schedule, 1 + LATER).resting(plan.rest);
     let trial = trial_of(
@@ -220,7 +220,7 @@ impl SetUps {
         self.no_slower += u64::from(first <= usual);
         self.two_way.record(first.saturating_sub(usual));
         for (time, distribution) in [
-            (Exchange::round_trip as Part, &mut self.round_trip),
+            (Exchange::round_trip as ExchangeTime, &mut self.round_trip),
             (Exchange::there, &mut self.there),
             (Exchange::back, &mut self.back),
         ] {
@@ -275,14 +275,14 @@ impl SetUps {
 }
 
 /// A time of an exchange.
-type Part = fn(&Exchange) -> Option<Result<Duration, super::Backwards>>;
+type ExchangeTime = fn(&Exchange) -> Option<Result<Duration, super::Backwards>>;
 
 /// Returns a time of the first exchange and of the later ones, if the first and more
 /// than half of the later ones have it.
 fn first_and_later(
     exchanges: &Exchanges,
     technique: Technique,
-    time: Part,
+    time: ExchangeTime,
 ) -> Option<(Duration, Vec<Duration>)> {
     let mut first = None;
     let mut later = Vec::new();

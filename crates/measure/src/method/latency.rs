@@ -34,9 +34,9 @@ use units::Duration;
 use super::exchanges::Backwards;
 use super::passage::distribution;
 use super::{
-    Cadence, Effort, Exchange, Exchanges, FROM, Findings, Keep, Kind, Load, Method, MethodError,
-    Pace, Passing, Path, Progress, Requests, Responder, Setting, Settings, TO, Technique, at_each,
-    choice, doubt, jitter, need_two_ports, trial_of,
+    Cadence, Effort, Exchange, Exchanges, FROM, Findings, Keep, LoadLevel, Method, MethodError,
+    Passing, Path, Progress, RequestKind, Requests, Responder, SendingPace, Setting, Settings, TO,
+    Technique, at_each, choice, doubt, jitter, need_two_ports, trial_of,
 };
 use crate::measurement::Value;
 use crate::statistics::Distribution;
@@ -107,9 +107,9 @@ named!(
 );
 
 #[derive(Clone, Copy, Debug)]
-enum Point {
+enum LatencyPoint {
     Spacing(Duration),
-    Window(usize, Load),
+    Window(usize, LoadLevel),
 }
 
 /// What is the same at all points.
@@ -133,8 +133,10 @@ fn run(
     let points = points(settings, common.size)?;
     warm_up(tester, &common)?;
     let mut findings = at_each(&points, progress, |setting, point, found| match *point {
-        Point::Spacing(interval) => spacing(tester, &common, interval, setting, found),
-        Point::Window(window, load) => requests(tester, &common, (window, load), setting, found),
+        LatencyPoint::Spacing(interval) => spacing(tester, &common, interval, setting, found),
+        LatencyPoint::Window(window, load) => {
+            requests(tester, &common, (window, load), setting, found)
+        }
     })?;
     doubt(&mut findings, tester.setup());
     if settings.effort == Effort::Quick {
@@ -174,7 +176,7 @@ impl Common {
     }
 }
 
-fn points(settings: &Settings, size: usize) -> Result<Vec<(Setting, Point)>, MethodError> {
+fn points(settings: &Settings, size: usize) -> Result<Vec<(Setting, LatencyPoint)>, MethodError> {
     let mut points = Vec::new();
     for interval in choices::<Duration>(settings, "interval", &INTERVALS)? {
         if interval < SHORTEST_INTERVAL {
@@ -184,10 +186,10 @@ fn points(settings: &Settings, size: usize) -> Result<Vec<(Setting, Point)>, Met
             choice("interval", interval),
             choice("size", format!("{size} bytes")),
         ];
-        points.push((setting, Point::Spacing(interval)));
+        points.push((setting, LatencyPoint::Spacing(interval)));
     }
     let windows = choices::<usize>(settings, "window", &WINDOWS)?;
-    for load in settings.list("load", vec![Load::None])? {
+    for load in settings.list("load", vec![LoadLevel::None])? {
         for window in &windows {
             if *window > super::LARGEST_PAYLOAD {
                 return Err(MethodError::refusing("window", window));
@@ -196,7 +198,7 @@ fn points(settings: &Settings, size: usize) -> Result<Vec<(Setting, Point)>, Met
                 choice("window", format!("{window} bytes")),
                 choice("load", load),
             ];
-            points.push((setting, Point::Window(*window, load)));
+            points.push((setting, LatencyPoint::Window(*window, load)));
         }
     }
     Ok(points)
@@ -221,7 +223,7 @@ fn choices<T: std::str::FromStr>(
 
 /// Sends a few frames each way.
 fn warm_up(tester: &mut dyn Tester, common: &Common) -> Result<(), MethodError> {
-    let pace = Pace::every(Duration::from_us(500));
+    let pace = SendingPace::every(Duration::from_us(500));
     let frames = pace.frames_in(WARM_UP);
     let streams = [common.path, common.path.reversed()].map(|path| {
         Stream::new(
@@ -242,7 +244,7 @@ fn spacing(
     setting: &Setting,
     found: &mut Findings,
 ) -> Result<(), MethodError> {
-    let pace = Pace::every(interval);
+    let pace = SendingPace::every(interval);
     let frames = pace.frames_in(common.length);
     let sender = Cadence::new(&common.path.addresses, common.size, pace)
         .frames(frames)
@@ -314,7 +316,7 @@ fn tell_backwards(found: &mut Findings, backwards: u64, what: &str) {
 fn requests(
     tester: &mut dyn Tester,
     common: &Common,
-    (window, load): (usize, Load),
+    (window, load): (usize, LoadLevel),
     setting: &Setting,
     found: &mut Findings,
 ) -> Result<(), MethodError> {
@@ -324,16 +326,16 @@ fn requests(
     let length = LOAD_FIRST + ROUND * rounds;
     let mut streams = load.streams(tester.setup(), length)?;
     let turns = match common.answers {
-        Answers::Tester => vec![Kind::Echo, Kind::Datagram, Kind::Open],
-        Answers::Host => vec![Kind::Echo],
+        Answers::Tester => vec![RequestKind::Echo, RequestKind::Datagram, RequestKind::Open],
+        Answers::Host => vec![RequestKind::Echo],
     };
     for (turn, kind) in (0u64..).zip(&turns) {
         let start = LOAD_FIRST + Duration::from_ns(ROUND.as_ns() * turn / turns.len() as u64);
         let payload = match kind {
-            Kind::Echo | Kind::Datagram => window,
-            Kind::Open => 0,
+            RequestKind::Echo | RequestKind::Datagram => window,
+            RequestKind::Open => 0,
         };
-        let schedule = (start, Pace::every(ROUND));
+        let schedule = (start, SendingPace::every(ROUND));
         let sender = Requests::new((*kind, payload), &path.addresses, schedule, rounds);
         streams.push(Stream::new(path.from, sender));
     }
@@ -352,11 +354,11 @@ fn responder(addresses: &Addresses, turnaround: Duration) -> Stream {
     Stream::new(TO, Responder::new(addresses, turnaround))
 }
 
-fn technique(kind: Kind) -> Technique {
+fn technique(kind: RequestKind) -> Technique {
     match kind {
-        Kind::Echo => Technique::Ping,
-        Kind::Datagram => Technique::Datagram,
-        Kind::Open => Technique::Handshake,
+        RequestKind::Echo => Technique::Ping,
+        RequestKind::Datagram => Technique::Datagram,
+        RequestKind::Open => Technique::Handshake,
     }
 }
 
@@ -372,13 +374,13 @@ fn label(technique: Technique) -> &'static str {
 fn describe_requests(
     setup: &Setup,
     exchanges: &Exchanges,
-    turns: &[Kind],
+    turns: &[RequestKind],
     setting: &Setting,
     found: &mut Findings,
 ) {
     for technique in turns.iter().map(|kind| technique(*kind)) {
         let name = label(technique);
-        let times = Times::of(exchanges, technique, setup);
+        let times = TechniqueTimes::of(exchanges, technique, setup);
         let mut add = |quantity: &str, source: &str, times: Distribution| {
             let otherwise = "no exchange was seen whole at the places that this needs";
             let quantity = format!("{quantity}, {name}");
@@ -402,7 +404,7 @@ fn describe_requests(
         }
         tell_backwards(found, times.backwards, "its cause");
     }
-    if turns.contains(&Kind::Open) {
+    if turns.contains(&RequestKind::Open) {
         found.remark(
             "SYN-ACK/ACK is seen from the called side: its way there leads from the second port \
              to the first, and its round trip holds the turnaround of the caller.",
@@ -418,7 +420,7 @@ fn describe_requests(
 
 fn count_unanswered(
     exchanges: &Exchanges,
-    turns: &[Kind],
+    turns: &[RequestKind],
     rounds: u64,
     setting: &Setting,
     found: &mut Findings,
@@ -436,7 +438,7 @@ fn count_unanswered(
 
 /// What the exchanges of one technique took.
 #[derive(Debug)]
-struct Times {
+struct TechniqueTimes {
     round_trip: Distribution,
     processing: Distribution,
     two_way: Distribution,
@@ -446,7 +448,7 @@ struct Times {
     backwards: u64,
 }
 
-impl Times {
+impl TechniqueTimes {
     fn of(exchanges: &Exchanges, technique: Technique, setup: &Setup) -> Self {
         let bias = setup.bias.unwrap_or_default();
         let mut times = Self {

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use units::{BitRate, Duration};
 use wire::ethernet::wire_size;
 
-use super::{Cadence, FROM, MethodError, Pace, Path, TO};
+use super::{Cadence, FROM, MethodError, Path, SendingPace, TO};
 use crate::traffic::Addresses;
 use crate::trial::{PortIndex, Setup, Stream};
 
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_ms(1);
 
 /// How much load there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Load {
+pub enum LoadLevel {
     None,
     /// So much in total, on the wire.
     Rate(BitRate),
@@ -37,7 +37,7 @@ pub enum Load {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoLoad;
 
-impl FromStr for Load {
+impl FromStr for LoadLevel {
     type Err = NoLoad;
 
     fn from_str(text: &str) -> Result<Self, NoLoad> {
@@ -55,7 +55,7 @@ impl FromStr for Load {
     }
 }
 
-impl fmt::Display for Load {
+impl fmt::Display for LoadLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::None => f.write_str("none"),
@@ -65,7 +65,7 @@ impl fmt::Display for Load {
     }
 }
 
-impl Load {
+impl LoadLevel {
     /// Returns what makes this load with a tester.
     ///
     /// # Errors
@@ -129,7 +129,7 @@ impl Background {
             destination_port: DISCARD_PORT,
             ..self.addresses
         };
-        let pace = Pace::at(self.rate, wire_size(self.frame_length));
+        let pace = SendingPace::at(self.rate, wire_size(self.frame_length));
         let cadence = Cadence::new(&addresses, self.frame_length, pace)
             .frames(pace.frames_in(length))
             .patience(PATIENCE);
@@ -143,12 +143,12 @@ mod tests {
 
     #[test]
     fn a_load_is_nothing_a_rate_or_a_share() {
-        assert_eq!("0".parse(), Ok(Load::None));
-        assert_eq!("0%".parse(), Ok(Load::None));
-        assert_eq!("75 %".parse(), Ok(Load::Percent(75)));
+        assert_eq!("0".parse(), Ok(LoadLevel::None));
+        assert_eq!("0%".parse(), Ok(LoadLevel::None));
+        assert_eq!("75 %".parse(), Ok(LoadLevel::Percent(75)));
         let rate = BitRate::from_mbps(500);
-        assert_eq!("500Mbit/s".parse(), Ok(Load::Rate(rate)));
-        assert_eq!("101%".parse::<Load>(), Err(NoLoad));
-        assert_eq!("much".parse::<Load>(), Err(NoLoad));
+        assert_eq!("500Mbit/s".parse(), Ok(LoadLevel::Rate(rate)));
+        assert_eq!("101%".parse::<LoadLevel>(), Err(NoLoad));
+        assert_eq!("much".parse::<LoadLevel>(), Err(NoLoad));
     }
 }

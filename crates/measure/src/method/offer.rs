@@ -4,8 +4,8 @@
 use units::Duration;
 
 use super::{
-    Cadence, Effort, FROM, Findings, Keep, Load, MethodError, Pace, Passing, Path, Setting,
-    Settings, TO, choice, need_two_ports, trial_of,
+    Cadence, Effort, FROM, Findings, Keep, LoadLevel, MethodError, Passing, Path, SendingPace,
+    Setting, Settings, TO, choice, need_two_ports, trial_of,
 };
 use crate::trial::{Setup, Stream, Tester};
 
@@ -19,13 +19,13 @@ const WINDOW: u32 = 1_400;
 const LARGEST_WINDOW: u32 = 1_000_000;
 
 /// A message: its bytes, and what others send meanwhile.
-pub(super) type Message = (u32, Load);
+pub(super) type OfferedMessage = (u32, LoadLevel);
 
 pub(super) struct Offer {
     interval: Duration,
     length: Duration,
     /// One message after the other, each with its setting.
-    pub(super) points: Vec<(Setting, Message)>,
+    pub(super) points: Vec<(Setting, OfferedMessage)>,
 }
 
 impl Offer {
@@ -39,7 +39,7 @@ impl Offer {
         let interval = settings.within("interval", usual, Duration::from_ns(1)..)?;
         let windows = settings.list_within("window", vec![WINDOW], 1..=LARGEST_WINDOW)?;
         let mut points = Vec::new();
-        for load in settings.list("load", vec![Load::None])? {
+        for load in settings.list("load", vec![LoadLevel::None])? {
             points.extend(windows.iter().map(|window| {
                 let setting = vec![
                     choice("interval", interval),
@@ -60,10 +60,10 @@ impl Offer {
     pub(super) fn send(
         &self,
         tester: &mut dyn Tester,
-        (window, load): Message,
+        (window, load): OfferedMessage,
     ) -> Result<Passing, MethodError> {
         let path = Path::between(FROM, TO);
-        let pace = Pace::every(self.interval);
+        let pace = SendingPace::every(self.interval);
         let messages = pace.frames_in(self.length);
         let sender = Cadence::of_messages(&path.addresses, window, pace)
             .frames(messages)

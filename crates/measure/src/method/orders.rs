@@ -23,7 +23,7 @@ pub enum Version {
 
 /// An entry of a flow table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct FlowEntry {
     pub matching: Match,
     /// Which of several wins: the highest.
     pub priority: u16,
@@ -52,7 +52,7 @@ impl Version {
 
     /// Returns the order to do something with an entry.
     #[must_use]
-    pub fn flow_mod(self, command: FlowModCommand, entry: &Entry) -> Vec<u8> {
+    pub fn flow_mod(self, command: FlowModCommand, entry: &FlowEntry) -> Vec<u8> {
         let mut bytes = Vec::new();
         match self {
             Self::V10 => openflow10::FlowMod {
@@ -90,14 +90,14 @@ impl Version {
 
     /// Returns the order to add an entry.
     #[must_use]
-    pub fn addition(self, entry: &Entry) -> Vec<u8> {
+    pub fn addition(self, entry: &FlowEntry) -> Vec<u8> {
         self.flow_mod(FlowModCommand::Add, entry)
     }
 
     /// Returns the order to delete every entry.
     #[must_use]
     pub fn delete_all(self) -> Vec<u8> {
-        self.flow_mod(FlowModCommand::Delete, &Entry::EVERYTHING)
+        self.flow_mod(FlowModCommand::Delete, &FlowEntry::EVERYTHING)
     }
 
     /// Returns a request for a barrier.
@@ -117,7 +117,7 @@ impl Version {
     }
 }
 
-impl Entry {
+impl FlowEntry {
     /// Matches every frame and drops it.
     pub const EVERYTHING: Self = Self {
         matching: Match::ANY,
@@ -145,7 +145,7 @@ pub(super) fn number(message: &mut [u8], transaction: u32) {
     }
 }
 
-fn widened_match(entry: &Entry) -> Vec<MatchField> {
+fn widened_match(entry: &FlowEntry) -> Vec<MatchField> {
     let mut matching = entry.matching;
     let sets_ports = entry
         .actions

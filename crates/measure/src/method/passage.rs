@@ -37,9 +37,9 @@ pub struct Passing {
     /// Another port where frames may come out.
     detour: Option<PortIndex>,
     frames: u64,
-    sent: Seen,
-    mirrored: Seen,
-    received: Seen,
+    sent: SeenFrames,
+    mirrored: SeenFrames,
+    received: SeenFrames,
     passage: Passage,
     /// Above every number that has arrived.
     next_expected: u64,
@@ -98,15 +98,15 @@ impl Passing {
             path,
             detour: None,
             frames,
-            sent: Seen::new(keep, frames),
-            mirrored: Seen::new(
+            sent: SeenFrames::new(keep, frames),
+            mirrored: SeenFrames::new(
                 keep,
                 match path.mirror {
                     Some(_) => frames,
                     None => 0,
                 },
             ),
-            received: Seen::new(keep, frames),
+            received: SeenFrames::new(keep, frames),
             passage: Passage::default(),
             next_expected: 0,
             span: None,
@@ -317,13 +317,13 @@ const SOMETIME: NonZeroU64 = NonZeroU64::MAX;
 
 /// Which frames were seen at a port, and when if that is kept.
 #[derive(Debug)]
-enum Seen {
+enum SeenFrames {
     /// One more than each stamp, so that none is zero.
     Stamps(Vec<Option<NonZeroU64>>),
     Bits(Vec<u64>),
 }
 
-impl Seen {
+impl SeenFrames {
     fn new(keep: Keep, frames: u64) -> Self {
         let frames = usize::try_from(frames).expect("a trial has a bounded number of frames");
         match keep {
@@ -375,7 +375,7 @@ impl Seen {
     }
 }
 
-fn differences(from: &Seen, to: &Seen, frames: u64) -> (Vec<(Instant, Duration)>, u64) {
+fn differences(from: &SeenFrames, to: &SeenFrames, frames: u64) -> (Vec<(Instant, Duration)>, u64) {
     let mut backwards = 0;
     let times = (0..frames).filter_map(|sequence| {
         let (left, arrived) = (from.at(sequence)?, to.at(sequence)?);

@@ -86,7 +86,7 @@ const MASKS: u8 = 24;
 const ACTIONS: u8 = 9;
 const STEPS: u64 = 6;
 
-struct Choice {
+struct ProfileOptions {
     table: TableSetting,
     sizes: Vec<u16>,
     frames: u16,
@@ -107,9 +107,9 @@ fn run(
             "a profile needs two ports whose stamps come from one clock".to_owned(),
         ));
     }
-    let choice = Choice::of(settings)?;
+    let choice = ProfileOptions::of(settings)?;
     let exact = matches!(tester.setup().stamps, Stamps::Virtual | Stamps::Hardware);
-    let mut found = Found {
+    let mut found = ProfileMeasurement {
         exact,
         change: Duration::ZERO,
         findings: Findings::default(),
@@ -133,7 +133,7 @@ fn run(
     Ok(found.findings)
 }
 
-impl Choice {
+impl ProfileOptions {
     fn of(settings: &Settings) -> Result<Self, MethodError> {
         let (frames, samples) = match settings.effort {
             Effort::Full => (FRAMES, SAMPLES),
@@ -158,18 +158,18 @@ impl Choice {
     }
 }
 
-struct Found {
+struct ProfileMeasurement {
     exact: bool,
     /// How long changing an entry takes.
     change: Duration,
     findings: Findings,
 }
 
-impl Found {
+impl ProfileMeasurement {
     fn latency(
         &mut self,
         tester: &mut dyn Tester,
-        choice: &Choice,
+        choice: &ProfileOptions,
         pace: &mut Pace,
     ) -> Result<(), MethodError> {
         let passages = passages::measure(tester, &choice.table, &choice.sizes, pace)?;
@@ -203,7 +203,11 @@ impl Found {
         self.time(tester, "processing.latency", &how, &all.times)
     }
 
-    fn per_frame(&mut self, tester: &mut dyn Tester, choice: &Choice) -> Result<(), MethodError> {
+    fn per_frame(
+        &mut self,
+        tester: &mut dyn Tester,
+        choice: &ProfileOptions,
+    ) -> Result<(), MethodError> {
         capacity::fill(tester, &choice.table)?;
         let mut longest = Duration::ZERO;
         for size in &choice.sizes {
@@ -237,7 +241,7 @@ impl Found {
         &mut self,
         tester: &mut dyn Tester,
         version: Version,
-        choice: &Choice,
+        choice: &ProfileOptions,
     ) -> Result<(), MethodError> {
         let mut median = |masks, actions| -> Result<Duration, MethodError> {
             let times = crossing(tester, version, (masks, actions), choice.frames)?;
@@ -269,7 +273,11 @@ impl Found {
         Ok(())
     }
 
-    fn buffers(&mut self, tester: &mut dyn Tester, choice: &Choice) -> Result<(), MethodError> {
+    fn buffers(
+        &mut self,
+        tester: &mut dyn Tester,
+        choice: &ProfileOptions,
+    ) -> Result<(), MethodError> {
         let mut least: Option<u64> = None;
         if let Some(cable) = tester.setup().rate {
             for size in &choice.sizes {
@@ -307,7 +315,7 @@ impl Found {
         &mut self,
         tester: &mut dyn Tester,
         version: Version,
-        choice: &Choice,
+        choice: &ProfileOptions,
     ) -> Result<(), MethodError> {
         let barrier = barrier_time(tester, choice.samples)?;
         let mut changes = Distribution::default();
@@ -339,7 +347,11 @@ impl Found {
         Ok(())
     }
 
-    fn punts(&mut self, tester: &mut dyn Tester, choice: &Choice) -> Result<(), MethodError> {
+    fn punts(
+        &mut self,
+        tester: &mut dyn Tester,
+        choice: &ProfileOptions,
+    ) -> Result<(), MethodError> {
         let punts = punts::measure(tester, choice.samples)?;
         let up = "from the frame to its message, 64 B";
         let out = "from the message to its frame, 64 B";
@@ -455,7 +467,7 @@ fn crossing(
     frames: u16,
 ) -> Result<Distribution, MethodError> {
     let mut pace = Pace::of(tester, frames);
-    let before = (1..=masks).map(|prefix| super::orders::Entry {
+    let before = (1..=masks).map(|prefix| super::orders::FlowEntry {
         matching: Match {
             dl_type: Some(EtherType::IPV4),
             nw_dst: Network::new(std::net::Ipv4Addr::new(10, 85, 85, 85), prefix),

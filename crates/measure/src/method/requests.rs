@@ -17,7 +17,7 @@ use wire::ipv4::{self, FRAGMENT_UNIT, Part};
 use wire::message_shim::{self, MessageShim};
 use wire::{tcp, udp};
 
-use super::{Content, FrameSummary, Pace};
+use super::{Content, FrameSummary, SendingPace};
 use crate::traffic::Addresses;
 use crate::traffic::datagram::MTU;
 use crate::trial::{self, Outgoing, Sender};
@@ -38,7 +38,7 @@ const WINDOW: u16 = 8_192;
 const MOST_ANSWERS: usize = 4_096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum RequestKind {
     Echo,
     /// A datagram that is to be sent back.
     Datagram,
@@ -50,9 +50,9 @@ pub enum Kind {
 #[derive(Debug)]
 pub struct Requests {
     packets: Packets,
-    kind: Kind,
+    kind: RequestKind,
     payload: usize,
-    pace: Pace,
+    pace: SendingPace,
     start: Duration,
     rounds: u64,
     next: u64,
@@ -71,20 +71,20 @@ impl Requests {
     /// [`LARGEST_PAYLOAD`].
     #[must_use]
     pub fn new(
-        (kind, payload): (Kind, usize),
+        (kind, payload): (RequestKind, usize),
         addresses: &Addresses,
-        (start, pace): (Duration, Pace),
+        (start, pace): (Duration, SendingPace),
         rounds: u64,
     ) -> Self {
         assert!(rounds <= MOST_ROUNDS, "packets have 16-bit numbers");
         assert!(payload <= LARGEST_PAYLOAD, "a request is one packet");
         let addresses = match kind {
-            Kind::Echo => *addresses,
-            Kind::Datagram => Addresses {
+            RequestKind::Echo => *addresses,
+            RequestKind::Datagram => Addresses {
                 destination_port: ECHO_PORT,
                 ..*addresses
             },
-            Kind::Open => Addresses {
+            RequestKind::Open => Addresses {
                 destination_port: OPEN_PORT,
                 ..*addresses
             },
@@ -119,18 +119,18 @@ impl Requests {
     fn prepare_request(&mut self) {
         let round = u16::try_from(self.next).expect("at most MOST_ROUNDS");
         let message = match self.kind {
-            Kind::Echo => Message::Echo {
+            RequestKind::Echo => ExchangedMessage::Echo {
                 kind: icmp::Kind::Request,
                 // The tester writes the number of the trial there.
                 identifier: 0,
                 sequence: round,
                 payload: self.payload,
             },
-            Kind::Datagram => Message::Datagram {
+            RequestKind::Datagram => ExchangedMessage::Datagram {
                 round: u32::from(round),
                 payload: self.payload,
             },
-            Kind::Open => Message::Segment {
+            RequestKind::Open => ExchangedMessage::Segment {
                 sequence: u32::from(round),
                 acknowledgement: 0,
                 flags: tcp::Flags::SYN,
@@ -155,7 +155,7 @@ impl Sender for Requests {
             match (answer, self.due()) {
                 (Some((due, sequence, acknowledgement)), _) if due <= after => {
                     self.to_acknowledge.pop_front();
-                    let message = Message::Segment {
+                    let message = ExchangedMessage::Segment {
                         sequence,
                         acknowledgement,
                         flags: tcp::Flags::ACK,
@@ -176,7 +176,7 @@ impl Sender for Requests {
 
     fn listens(&self) -> bool {
         // A handshake ends with an answer.
-        self.kind == Kind::Open
+        self.kind == RequestKind::Open
     }
 
     fn received(&mut self, after: Duration, frame: &[u8]) {
@@ -186,7 +186,7 @@ impl Sender for Requests {
         let Content::Segment(segment) = glimpse.content else {
             return;
         };
-        let is_ours = self.kind == Kind::Open
+        let is_ours = self.kind == RequestKind::Open
             && glimpse.goes(&self.packets.addresses.reversed())
             && segment.source_port == OPEN_PORT
             && segment.flags.has(tcp::Flags::SYN_ACK);
@@ -205,7 +205,7 @@ impl Sender for Requests {
 pub struct Responder {
     packets: Packets,
     turnaround: Duration,
-    answers: VecDeque<(Duration, u16, Message)>,
+    answers: VecDeque<(Duration, u16, ExchangedMessage)>,
     /// The requests of which parts are missing: what the first part says, and how
     /// many bytes have arrived of how many.
     partial: BTreeMap<(u8, u16), Partial>,
@@ -213,7 +213,7 @@ pub struct Responder {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Partial {
-    message: Option<Message>,
+    message: Option<ExchangedMessage>,
     arrived: usize,
     whole: Option<usize>,
 }
@@ -294,13 +294,13 @@ impl Sender for Responder {
 }
 
 /// Returns the answer to what the first part of a packet asks, if it asks.
-fn answer_to(glimpse: &FrameSummary) -> Option<Message> {
+fn answer_to(glimpse: &FrameSummary) -> Option<ExchangedMessage> {
     match glimpse.content {
         Content::Echo(Echo {
             kind: icmp::Kind::Request,
             identifier,
             sequence,
-        }) => Some(Message::Echo {
+        }) => Some(ExchangedMessage::Echo {
             kind: icmp::Kind::Reply,
             identifier,
             sequence,
@@ -310,14 +310,14 @@ fn answer_to(glimpse: &FrameSummary) -> Option<Message> {
             destination_port: ECHO_PORT,
             shim: Some(shim),
             ..
-        } => Some(Message::Datagram {
+        } => Some(ExchangedMessage::Datagram {
             round: shim.sequence,
             payload: 0,
         }),
         Content::Segment(segment)
             if segment.destination_port == OPEN_PORT && segment.flags == tcp::Flags::SYN =>
         {
-            Some(Message::Segment {
+            Some(ExchangedMessage::Segment {
                 sequence: segment.sequence,
                 acknowledgement: segment.sequence.wrapping_add(1),
                 flags: tcp::Flags::SYN_ACK,
@@ -332,7 +332,7 @@ fn answer_to(glimpse: &FrameSummary) -> Option<Message> {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Message {
+enum ExchangedMessage {
     Echo {
         kind: icmp::Kind,
         identifier: u16,
@@ -350,7 +350,7 @@ enum Message {
     },
 }
 
-impl Message {
+impl ExchangedMessage {
     /// Returns the message with as much payload as one of `length` bytes has.
     fn with_length(self, length: usize) -> Self {
         match self {
@@ -419,14 +419,14 @@ impl Packets {
         }
     }
 
-    fn prepare(&mut self, packet: u16, message: Message) {
+    fn prepare(&mut self, packet: u16, message: ExchangedMessage) {
         self.body.clear();
         self.gone = 0;
         self.packet = packet;
         self.protocol = message.protocol();
         let ip = self.ip(self.protocol);
         match message {
-            Message::Echo {
+            ExchangedMessage::Echo {
                 kind,
                 identifier,
                 sequence,
@@ -439,8 +439,8 @@ impl Packets {
                 };
                 echo.emit(&self.zeros[..payload.min(LARGEST_PAYLOAD)], &mut self.body);
             }
-            Message::Datagram { round, payload } => self.datagram(&ip, round, payload),
-            Message::Segment {
+            ExchangedMessage::Datagram { round, payload } => self.datagram(&ip, round, payload),
+            ExchangedMessage::Segment {
                 sequence,
                 acknowledgement,
                 flags,

@@ -7,7 +7,7 @@ use wire::ethernet::{EtherType, MacAddress};
 use wire::ipv4::PROTOCOL_UDP;
 use wire::openflow10::{Action, Match, Network, PortNumber};
 
-use super::orders::Entry;
+use super::orders::FlowEntry;
 pub use super::{FROM, TO};
 use crate::traffic::Addresses;
 use crate::trial::{PortIndex, Station};
@@ -128,14 +128,14 @@ impl TableSetting {
     }
 
     /// Returns the entries in the order in which they come.
-    pub fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
+    pub fn entries(&self) -> impl Iterator<Item = FlowEntry> + '_ {
         let last = self.count.saturating_sub(1);
         let used = match self.used {
             Used::First => 0,
             Used::Last => last,
         };
         let wanted = match_on(self.fields);
-        (0..=last).map(move |place| Entry {
+        (0..=last).map(move |place| FlowEntry {
             matching: match place == used {
                 true => wanted,
                 false => elsewhere(wanted, place),

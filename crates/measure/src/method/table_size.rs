@@ -22,7 +22,7 @@ use wire::openflow10::{Match, Network};
 use super::control_plane::exchange::Replies;
 use super::control_plane::version_of;
 use super::data_plane::passages::Crossings;
-use super::orders::{self, Entry, Version};
+use super::orders::{self, FlowEntry, Version};
 use super::table_setting::{FROM, addresses, output};
 use super::{Findings, Method, MethodError, Progress, Settings, choice, need_two_ports};
 use crate::measurement::Value;
@@ -181,8 +181,8 @@ fn orders_of(tester: &dyn Tester, version: Version, places: Range<u32>) -> (Vec<
 }
 
 /// Returns the entry with this number: it takes what comes from an address of its own.
-fn entry(place: u32) -> Entry {
-    Entry {
+fn entry(place: u32) -> FlowEntry {
+    FlowEntry {
         matching: Match {
             dl_type: Some(EtherType::IPV4),
             nw_src: Network::host(source(place)),

@@ -24,9 +24,9 @@ use wire::ethernet::wire_size;
 
 use super::passage::MOST_COUNTED;
 use super::{
-    Acknowledging, Awaited, CHECK_SEQUENCE, Cadence, Effort, FROM, Findings, Keep, Load, Method,
-    MethodError, Pace, Passage, Passing, Path, Progress, Setting, Settings, TO, Windowed, at_each,
-    choice, jitter, loss, need_two_ports, trial_of,
+    Acknowledging, Awaited, CHECK_SEQUENCE, Cadence, Effort, FROM, Findings, Keep, LoadLevel,
+    Method, MethodError, Passage, Passing, Path, Progress, SendingPace, Setting, Settings, TO,
+    Windowed, at_each, choice, jitter, loss, need_two_ports, trial_of,
 };
 use crate::measurement::Value;
 use crate::statistics::ratio;
@@ -106,10 +106,10 @@ const SHORTEST_SPAN: Duration = Duration::from_ms(100);
 named!(Test, Search = "search", Udp = "udp", Tcp = "tcp",);
 
 #[derive(Clone, Copy, Debug)]
-enum Point {
+enum ThroughputPoint {
     Search(usize),
-    Udp(u32, Load),
-    Tcp(u32, Load),
+    Udp(u32, LoadLevel),
+    Tcp(u32, LoadLevel),
 }
 
 /// What is the same at all points.
@@ -135,13 +135,13 @@ fn run(
     }
     let points = points(settings)?;
     let mut findings = at_each(&points, progress, |setting, point, found| match *point {
-        Point::Search(size) => {
+        ThroughputPoint::Search(size) => {
             let outcome = search(tester, &limits, size)?;
             outcome.describe(size, setting, found);
             Ok(())
         }
-        Point::Udp(window, load) => udp(tester, &limits, (window, load), setting, found),
-        Point::Tcp(window, load) => tcp(tester, &limits, (window, load), setting, found),
+        ThroughputPoint::Udp(window, load) => udp(tester, &limits, (window, load), setting, found),
+        ThroughputPoint::Tcp(window, load) => tcp(tester, &limits, (window, load), setting, found),
     })?;
     if settings.effort == Effort::Quick {
         findings.remark(format!(
@@ -170,22 +170,22 @@ impl Limits {
     }
 }
 
-fn points(settings: &Settings) -> Result<Vec<(Setting, Point)>, MethodError> {
+fn points(settings: &Settings) -> Result<Vec<(Setting, ThroughputPoint)>, MethodError> {
     let mut points = Vec::new();
     for test in settings.list("test", vec![Test::Search])? {
         if test == Test::Search {
             let usual = settings.usual(SIZES.to_vec(), QUICK_SIZES.to_vec());
             for size in settings.list_within("size", usual, FRAME_SIZES)? {
                 let setting = vec![choice("size", format!("{size} bytes"))];
-                points.push((setting, Point::Search(size)));
+                points.push((setting, ThroughputPoint::Search(size)));
             }
             continue;
         }
-        for load in settings.list("load", vec![Load::None])? {
+        for load in settings.list("load", vec![LoadLevel::None])? {
             for window in settings.list_within("window", WINDOWS.to_vec(), 1..=LARGEST_WINDOW)? {
                 let (name, point) = match test {
-                    Test::Udp => ("udp", Point::Udp(window, load)),
-                    Test::Search | Test::Tcp => ("tcp", Point::Tcp(window, load)),
+                    Test::Udp => ("udp", ThroughputPoint::Udp(window, load)),
+                    Test::Search | Test::Tcp => ("tcp", ThroughputPoint::Tcp(window, load)),
                 };
                 let setting = vec![
                     choice("test", name),
@@ -200,7 +200,7 @@ fn points(settings: &Settings) -> Result<Vec<(Setting, Point)>, MethodError> {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Outcome {
+pub(super) struct ThroughputOutcome {
     /// The highest rate without loss, or nothing if there is none.
     pub(super) clean: Option<BitRate>,
     /// Whether it is the highest that could be offered.
@@ -262,8 +262,8 @@ pub(super) fn search(
     tester: &mut dyn Tester,
     limits: &Limits,
     size: usize,
-) -> Result<Outcome, MethodError> {
-    let mut outcome = Outcome {
+) -> Result<ThroughputOutcome, MethodError> {
+    let mut outcome = ThroughputOutcome {
         clean: None,
         limited_by: LimitedBy::Plan,
         is_unsteady: false,
@@ -310,7 +310,7 @@ fn find(
     limits: &Limits,
     size: usize,
     (most, length): (BitRate, Duration),
-    outcome: &mut Outcome,
+    outcome: &mut ThroughputOutcome,
 ) -> Result<Option<BitRate>, MethodError> {
     let range = (0, most.as_bps());
     let (clean, limited_by) = highest_rate(range, limits.precision.as_bps(), |rate| {
@@ -329,7 +329,7 @@ fn at_rate(
     limits: &Limits,
     (rate, size): (BitRate, usize),
     length: Duration,
-    outcome: &mut Outcome,
+    outcome: &mut ThroughputOutcome,
 ) -> Result<Trialled, MethodError> {
     let mut tries = 1;
     loop {
@@ -350,10 +350,10 @@ fn try_once(
     limits: &Limits,
     (rate, size): (BitRate, usize),
     length: Duration,
-    outcome: &mut Outcome,
+    outcome: &mut ThroughputOutcome,
 ) -> Result<(Trialled, bool), MethodError> {
     let frame_length = size - CHECK_SEQUENCE;
-    let pace = Pace::at(rate, wire_size(frame_length));
+    let pace = SendingPace::at(rate, wire_size(frame_length));
     let frames = pace.frames_in(length).min(MOST_COUNTED);
     let path = Path::between(FROM, TO);
     let sender = Cadence::new(&path.addresses, frame_length, pace)
@@ -402,7 +402,7 @@ fn judge(
     }
 }
 
-impl Outcome {
+impl ThroughputOutcome {
     /// Returns what was the limit if no rate is without loss.
     pub(super) fn why_none(&self) -> &'static str {
         match self.limited_by {
@@ -465,7 +465,7 @@ impl Outcome {
 fn udp(
     tester: &mut dyn Tester,
     limits: &Limits,
-    (window, load): (u32, Load),
+    (window, load): (u32, LoadLevel),
     setting: &Setting,
     found: &mut Findings,
 ) -> Result<(), MethodError> {
@@ -473,7 +473,7 @@ fn udp(
     let split = crate::traffic::message::split(&path.addresses, window);
     let size =
         wire_size(split.full_frame) * u64::from(split.packets - 1) + wire_size(split.last_frame);
-    let pace = Pace::at(limits.rate, size);
+    let pace = SendingPace::at(limits.rate, size);
     let messages = pace
         .frames_in(limits.length)
         .min(MOST_COUNTED / u64::from(split.packets));
@@ -498,7 +498,7 @@ fn udp(
 fn tcp(
     tester: &mut dyn Tester,
     limits: &Limits,
-    (window, load): (u32, Load),
+    (window, load): (u32, LoadLevel),
     setting: &Setting,
     found: &mut Findings,
 ) -> Result<(), MethodError> {
@@ -512,7 +512,7 @@ fn tcp(
     streams.push(Stream::new(path.from, sender));
     streams.push(Stream::new(path.to, Acknowledging::new(&path.addresses)));
     let trial = trial_of(streams, limits.length, limits.drain);
-    let most = Pace::at(limits.rate, wire_size(frame_length)).frames_in(limits.length);
+    let most = SendingPace::at(limits.rate, wire_size(frame_length)).frames_in(limits.length);
     let most = most.saturating_mul(BEYOND_RATE).min(MOST_COUNTED);
     let mut passing = Passing::new(path, most, Keep::Stamps);
     tester.run(trial, &mut passing)?;

@@ -1,6 +1,7 @@
-//! The frames of a flow whose fate is open.
+//! The frames of a flow whose fate is open, and arrivals that became known before
+//! their sending.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use units::{Duration, Instant};
 
@@ -9,12 +10,14 @@ use crate::ReceiverIndex;
 /// The most frames of one flow whose fate may be open. A sender that is faster
 /// has its oldest settled early.
 const MOST_OUTSTANDING: usize = 1 << 17;
+/// The most arrivals of a flow that wait for their sending to become known.
+const MOST_EARLY: usize = 1 << 16;
 
 /// Frames in the order in which they were sent, and thus of their sequence.
 #[derive(Debug)]
 pub(super) struct Outstanding {
     everyone: u64,
-    frames: VecDeque<Frame>,
+    frames: VecDeque<OutstandingFrame>,
     /// How many frames were settled: the place of a frame in the flow is its
     /// place here plus this.
     settled: usize,
@@ -25,7 +28,7 @@ pub(super) struct Outstanding {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Frame {
+struct OutstandingFrame {
     sequence: u64,
     sent_at: Instant,
     /// A bit for each receiver that has not got it.
@@ -71,7 +74,7 @@ impl Outstanding {
             return false;
         }
         self.greatest = Some(sequence);
-        self.frames.push_back(Frame {
+        self.frames.push_back(OutstandingFrame {
             sequence,
             sent_at,
             missing: self.everyone,
@@ -111,7 +114,7 @@ impl Outstanding {
 
     /// Takes out the oldest frame.
     pub(super) fn settle_oldest(&mut self) -> Option<Settled> {
-        let Frame {
+        let OutstandingFrame {
             sequence,
             sent_at,
             missing,
@@ -137,5 +140,46 @@ impl Outstanding {
         self.frames
             .binary_search_by_key(&sequence, |frame| frame.sequence)
             .ok()
+    }
+}
+
+/// Arrivals that became known before their sending, in order of their sequence.
+#[derive(Debug, Default)]
+pub(super) struct EarlyArrivals {
+    arrivals: BTreeSet<(u64, ReceiverIndex, Instant)>,
+}
+
+impl EarlyArrivals {
+    /// Keeps an arrival, unless there are too many.
+    pub(super) fn keep(&mut self, sequence: u64, receiver: ReceiverIndex, at: Instant) -> bool {
+        self.arrivals.len() < MOST_EARLY && self.arrivals.insert((sequence, receiver, at))
+    }
+
+    /// Takes out an arrival of a frame.
+    pub(super) fn take(&mut self, sequence: u64) -> Option<(ReceiverIndex, Instant)> {
+        let (_, receiver, at) = self.take_first_if(|arrived| arrived == sequence)?;
+        Some((receiver, at))
+    }
+
+    /// Drops the arrivals of frames before `sequence`: they were never sent.
+    pub(super) fn drop_before(&mut self, sequence: u64) -> u64 {
+        let mut dropped = 0;
+        while self.take_first_if(|arrived| arrived < sequence).is_some() {
+            dropped += 1;
+        }
+        dropped
+    }
+
+    /// Returns how many arrivals belong to no frame that was sent.
+    pub(super) fn left(&self) -> u64 {
+        self.arrivals.len() as u64
+    }
+
+    fn take_first_if(
+        &mut self,
+        wanted: impl FnOnce(u64) -> bool,
+    ) -> Option<(u64, ReceiverIndex, Instant)> {
+        let first = *self.arrivals.first()?;
+        (wanted(first.0) && self.arrivals.remove(&first)).then_some(first)
     }
 }

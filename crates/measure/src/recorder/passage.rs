@@ -10,7 +10,7 @@ use crate::ReceiverIndex;
 
 /// What became of a frame at a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passage {
+pub struct FramePassage {
     /// Its number in the flow.
     pub sequence: u64,
     /// Who was to get it.
@@ -23,7 +23,7 @@ pub struct Passage {
 /// The passages of a flow, in the order in which their fate became known.
 #[derive(Clone, Debug, Default)]
 pub struct Passages {
-    kept: Vec<Passage>,
+    kept: Vec<FramePassage>,
     most: usize,
     beyond: u64,
 }
@@ -37,7 +37,7 @@ impl Passages {
         }
     }
 
-    pub(super) fn add(&mut self, passage: Passage) {
+    pub(super) fn add(&mut self, passage: FramePassage) {
         match self.kept.len() < self.most {
             true => self.kept.push(passage),
             false => self.beyond += 1,
@@ -45,7 +45,7 @@ impl Passages {
     }
 
     /// Returns those that were kept.
-    pub fn iter(&self) -> impl Iterator<Item = &Passage> {
+    pub fn iter(&self) -> impl Iterator<Item = &FramePassage> {
         self.kept.iter()
     }
 

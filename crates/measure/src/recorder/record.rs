@@ -4,7 +4,7 @@ use units::{Duration, Instant};
 
 use super::Settings;
 use super::outstanding::Settled;
-use super::passage::{Passage, Passages};
+use super::passage::{FramePassage, Passages};
 use super::silence::Silences;
 use crate::statistics::Distribution;
 use crate::time_series::TimeSeries;
@@ -198,7 +198,7 @@ impl FlowRecord {
                     receiver.lose(sent_at);
                     self.series.lost(sent_at);
                     let place = u8::try_from(place).expect("at most 64 receivers");
-                    self.passages.add(Passage {
+                    self.passages.add(FramePassage {
                         sequence,
                         receiver: ReceiverIndex(place),
                         sent_at,

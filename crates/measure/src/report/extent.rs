@@ -20,7 +20,7 @@ pub const MOST_SHOWN: usize = 200;
 
 /// Which flows are shown one by one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Extent {
+pub enum ShownFlows {
     /// All if there are not many, else the worst.
     #[default]
     Worst,
@@ -30,7 +30,7 @@ pub enum Extent {
 
 /// What the flows of one kind and queue come to.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub(super) struct Sum {
+pub(super) struct ClassSum {
     kind: FlowKind,
     queue: Option<u8>,
     flows: u64,
@@ -86,9 +86,9 @@ impl Report {
 
     /// Returns the report of as many of its flows as are shown, and how many are left out:
     /// of many the worst remain, the worst first.
-    pub(super) fn shown(&self, extent: Extent) -> (Cow<'_, Self>, usize) {
+    pub(super) fn shown(&self, extent: ShownFlows) -> (Cow<'_, Self>, usize) {
         let left_out = self.flows.len().saturating_sub(MOST_SHOWN);
-        if extent == Extent::All || left_out == 0 {
+        if extent == ShownFlows::All || left_out == 0 {
             return (Cow::Borrowed(self), 0);
         }
         let worst = self.worst_first().into_iter().take(MOST_SHOWN);
@@ -100,14 +100,14 @@ impl Report {
     }
 
     /// Returns what the flows of each kind and queue come to.
-    pub(super) fn sums(&self) -> Vec<Sum> {
-        let mut sums: BTreeMap<(FlowKind, Option<u8>), Sum> = BTreeMap::new();
+    pub(super) fn sums(&self) -> Vec<ClassSum> {
+        let mut sums: BTreeMap<(FlowKind, Option<u8>), ClassSum> = BTreeMap::new();
         for flow in &self.flows {
             let (kind, queue) = (flow.facts.kind, flow.facts.queue);
-            let new = || Sum {
+            let new = || ClassSum {
                 kind,
                 queue,
-                ..Sum::default()
+                ..ClassSum::default()
             };
             sums.entry((kind, queue)).or_insert_with(new).add(flow);
         }
@@ -115,11 +115,11 @@ impl Report {
     }
 
     pub(super) fn sums_table(&self) -> Table {
-        Table::new(COLUMNS).rows(self.sums().iter().map(Sum::row))
+        Table::new(COLUMNS).rows(self.sums().iter().map(ClassSum::row))
     }
 }
 
-impl Sum {
+impl ClassSum {
     fn add(&mut self, flow: &FlowReport) {
         let is = |outcome| u64::from(flow.verdict == outcome);
         self.flows += 1;

@@ -13,13 +13,13 @@ mod time_line;
 mod topology;
 
 use super::text::{self, Details};
-use super::{Extent, Report};
+use super::{Report, ShownFlows};
 use crate::document::{Block, Document, Section};
 
 impl Report {
     /// Returns what people are told of the run, with as many of its flows one by one.
     #[must_use]
-    pub fn document(&self, details: Details, extent: Extent) -> Document {
+    pub fn document(&self, details: Details, extent: ShownFlows) -> Document {
         let (shown, left_out) = self.shown(extent);
         let shown = &*shown;
         let sections = [

@@ -12,20 +12,23 @@ use example::{broken, exceeded, substation, with_levels};
 fn the_same_run_gives_the_same_bytes() {
     let (one, other) = (substation(), substation());
 
-    assert_eq!(one.to_json(Extent::Worst), other.to_json(Extent::Worst));
     assert_eq!(
-        one.document(Details::Few, Extent::Worst).to_page(),
-        other.document(Details::Few, Extent::Worst).to_page()
+        one.to_json(ShownFlows::Worst),
+        other.to_json(ShownFlows::Worst)
     );
     assert_eq!(
-        one.document(Details::Few, Extent::Worst).to_text(),
-        other.document(Details::Few, Extent::Worst).to_text()
+        one.document(Details::Few, ShownFlows::Worst).to_page(),
+        other.document(Details::Few, ShownFlows::Worst).to_page()
+    );
+    assert_eq!(
+        one.document(Details::Few, ShownFlows::Worst).to_text(),
+        other.document(Details::Few, ShownFlows::Worst).to_text()
     );
 }
 
 #[test]
 fn the_json_has_the_keys_that_programs_rely_on() {
-    let document: Value = serde_json::from_str(&substation().to_json(Extent::Worst)).unwrap();
+    let document: Value = serde_json::from_str(&substation().to_json(ShownFlows::Worst)).unwrap();
 
     for key in [
         "scenario", "world", "seed", "verdict", "flows", "events", "platform",
@@ -66,7 +69,7 @@ fn the_json_has_the_keys_that_programs_rely_on() {
 
 #[test]
 fn json_breaks_lines_for_people_and_keeps_histograms_together() {
-    let json = substation().to_json(Extent::Worst);
+    let json = substation().to_json(ShownFlows::Worst);
 
     assert!(json.starts_with("{\n  \"verdict\": \"held\",\n"));
     assert!(json.contains("\n      \"name\": \"sv-mu1\",\n"));
@@ -79,7 +82,9 @@ fn json_breaks_lines_for_people_and_keeps_histograms_together() {
 
 #[test]
 fn the_terminal_shows_a_line_a_flow_and_the_outcome() {
-    let text = substation().document(Details::Few, Extent::Worst).to_text();
+    let text = substation()
+        .document(Details::Few, ShownFlows::Worst)
+        .to_text();
 
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("flow "));
@@ -102,7 +107,9 @@ fn the_terminal_shows_a_line_a_flow_and_the_outcome() {
 
 #[test]
 fn details_are_a_second_table() {
-    let text = substation().document(Details::All, Extent::Worst).to_text();
+    let text = substation()
+        .document(Details::All, ShownFlows::Worst)
+        .to_text();
 
     let details = text.lines().skip(11);
     let line = details.clone().find(|line| line.starts_with("sv-mu1"));
@@ -129,8 +136,8 @@ fn of_many_flows_the_worst_are_shown_and_what_all_come_to() {
     report.flows[7_000].breaches = vec!["3 lost".to_owned()];
     report.flows[300].verdict = Verdict::NotJudged;
 
-    let text = report.document(Details::Few, Extent::Worst).to_text();
-    let page = report.document(Details::Few, Extent::Worst).to_page();
+    let text = report.document(Details::Few, ShownFlows::Worst).to_text();
+    let page = report.document(Details::Few, ShownFlows::Worst).to_page();
 
     let lines: Vec<_> = text.lines().collect();
     assert!(lines.len() < 60, "{}", lines.len());
@@ -151,11 +158,11 @@ fn of_many_flows_the_worst_are_shown_and_what_all_come_to() {
     assert!(page.len() < 5_000_000, "{}", page.len());
     assert!(page.contains("flow-7000") && page.contains("id=\"sums\""));
     assert!(!page.contains("flow-9999<"));
-    let all = report.document(Details::Few, Extent::All).to_text();
+    let all = report.document(Details::Few, ShownFlows::All).to_text();
     assert!(all.lines().count() > 10_000 && !all.contains("better off"));
     let few = substation();
     assert!(
-        !few.document(Details::Few, Extent::Worst)
+        !few.document(Details::Few, ShownFlows::Worst)
             .to_page()
             .contains("id=\"sums\"")
     );
@@ -169,10 +176,10 @@ fn a_bound_that_did_not_hold_is_a_warning() {
     assert_eq!(report.verdict(), RunVerdict::Exceeded);
     assert!(
         report
-            .to_json(Extent::Worst)
+            .to_json(ShownFlows::Worst)
             .starts_with("{\n  \"verdict\": \"exceeded\",\n")
     );
-    let text = report.document(Details::Few, Extent::Worst).to_text();
+    let text = report.document(Details::Few, ShownFlows::Worst).to_text();
     let line = text.lines().find(|line| line.starts_with("trip-b3"));
     assert!(line.unwrap().contains("held, model exceeded ("), "{text}");
     let summary = report.summary();
@@ -188,7 +195,7 @@ fn a_bound_that_is_no_worst_case_says_so() {
     let mut report = substation();
     assert!(
         !report
-            .document(Details::Few, Extent::Worst)
+            .document(Details::Few, ShownFlows::Worst)
             .to_text()
             .contains("statistical")
     );
@@ -212,19 +219,19 @@ fn a_bound_that_is_no_worst_case_says_so() {
     let said = "bound (statistical: q 99.999 %, confidence 95 %): of it 0.21 ms once";
     assert!(
         report
-            .document(Details::Few, Extent::Worst)
+            .document(Details::Few, ShownFlows::Worst)
             .to_text()
             .contains(said)
     );
     assert!(
         report
-            .document(Details::Few, Extent::Worst)
+            .document(Details::Few, ShownFlows::Worst)
             .to_page()
             .contains(said)
     );
     assert!(
         report
-            .to_json(Extent::Worst)
+            .to_json(ShownFlows::Worst)
             .contains("\"confidence_percent\": 95")
     );
 }
@@ -240,7 +247,7 @@ fn a_run_of_which_most_is_unknown_is_not_judged() {
     assert_eq!(report.verdict(), RunVerdict::NotJudged);
     assert!(
         report
-            .to_json(Extent::Worst)
+            .to_json(ShownFlows::Worst)
             .contains("\"verdict\": \"not-judged\"")
     );
     let summary = report.summary();
@@ -256,9 +263,9 @@ fn a_run_of_which_most_is_unknown_is_not_judged() {
 fn a_run_with_levels_shows_each_change_and_each_flow_at_each_level() {
     let report = with_levels();
 
-    let text = report.document(Details::Few, Extent::Worst).to_text();
-    let html = report.document(Details::Few, Extent::Worst).to_page();
-    let document: Value = serde_json::from_str(&report.to_json(Extent::Worst)).unwrap();
+    let text = report.document(Details::Few, ShownFlows::Worst).to_text();
+    let html = report.document(Details::Few, ShownFlows::Worst).to_page();
+    let document: Value = serde_json::from_str(&report.to_json(ShownFlows::Worst)).unwrap();
 
     assert!(text.contains("Levels lo, hi (taktos)."), "{text}");
     let change = "hi at 9000.00 ms, by s1: 4 switches after 0.10 ms (bound 2.13 ms)";
@@ -290,14 +297,14 @@ fn a_network_without_levels_has_no_word_of_them() {
 
     assert!(
         !report
-            .document(Details::Few, Extent::Worst)
+            .document(Details::Few, ShownFlows::Worst)
             .to_page()
             .contains("id=\"modes\"")
     );
-    assert!(!report.to_json(Extent::Worst).contains("\"levels\""));
+    assert!(!report.to_json(ShownFlows::Worst).contains("\"levels\""));
     assert!(
         !report
-            .document(Details::Few, Extent::Worst)
+            .document(Details::Few, ShownFlows::Worst)
             .to_text()
             .contains("Levels")
     );
@@ -341,14 +348,16 @@ fn a_run_cut_short_says_so() {
     );
     assert!(
         report
-            .to_json(Extent::Worst)
+            .to_json(ShownFlows::Worst)
             .contains("\"completion\": \"partial\"")
     );
 }
 
 #[test]
 fn the_page_needs_nothing_from_outside() {
-    let html = substation().document(Details::Few, Extent::Worst).to_page();
+    let html = substation()
+        .document(Details::Few, ShownFlows::Worst)
+        .to_page();
 
     for outside in ["http://", "https://", "src=", "@import", "url(", "<link"] {
         assert!(!html.contains(outside), "{outside}");
@@ -398,7 +407,7 @@ fn hostile_names_stay_names() {
         event.outage_ns = BTreeMap::from([(hostile.to_owned(), 1)]);
     }
 
-    let html = report.document(Details::Few, Extent::Worst).to_page();
+    let html = report.document(Details::Few, ShownFlows::Worst).to_page();
 
     assert_eq!(html.matches("<script>").count(), 1);
     assert!(!html.contains("alert(1)</script>"));
@@ -414,13 +423,13 @@ fn an_empty_report_is_a_page_and_a_table_too() {
 
     assert!(
         report
-            .document(Details::Few, Extent::Worst)
+            .document(Details::Few, ShownFlows::Worst)
             .to_page()
             .contains("Nothing was promised.")
     );
     assert!(
         report
-            .document(Details::Few, Extent::Worst)
+            .document(Details::Few, ShownFlows::Worst)
             .to_text()
             .ends_with("1.90 ms at most: 0 frames set apart.\n")
     );

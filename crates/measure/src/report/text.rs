@@ -5,7 +5,7 @@ mod levels;
 use units::Duration;
 
 use super::extent::{LINES_OF_MANY, MOST_LINES};
-use super::{ExceededReport, Extent, FlowReport, Report, Verdict};
+use super::{ExceededReport, FlowReport, Report, ShownFlows, Verdict};
 use crate::document::table::{Column, left, right};
 use crate::document::{Block, Section, Table};
 
@@ -64,8 +64,8 @@ const DETAILS: [Column; 10] = [
 
 /// Returns the table of flows and the summary. Of many flows the worst stand there, unless
 /// all are wanted, and what each kind comes to.
-pub(super) fn section(report: &Report, details: Details, extent: Extent) -> Section {
-    let is_folded = extent == Extent::Worst && report.flows.len() > MOST_LINES;
+pub(super) fn section(report: &Report, details: Details, extent: ShownFlows) -> Section {
+    let is_folded = extent == ShownFlows::Worst && report.flows.len() > MOST_LINES;
     let flows = match is_folded {
         true => report
             .worst_first()

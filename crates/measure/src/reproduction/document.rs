@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Reproduction, Row};
 use crate::document::table::{left, right};
-use crate::document::{Block, Document, Head, Section, State, Table};
+use crate::document::{Block, Document, Head, Rating, Section, Table};
 
 const QUICK: &str = "Shortened (--quick): no figure of this is for publication.";
 
@@ -34,9 +34,9 @@ pub fn document(title: &str, reproductions: &[Reproduction]) -> Document {
         title: title.to_owned(),
         head: Head {
             state: match (is_broken, is_quick) {
-                (true, _) => State::Bad,
-                (false, true) => State::Narrow,
-                (false, false) => State::Plain,
+                (true, _) => Rating::Bad,
+                (false, true) => Rating::Narrow,
+                (false, false) => Rating::Plain,
             },
             name: "Taktos".to_owned(),
             headline: title.to_owned(),

@@ -18,7 +18,6 @@
 //! second after each failure floods nothing.
 
 mod acknowledgement;
-mod round_trip;
 mod window;
 
 pub use acknowledgement::{Acknowledger, FRAMES_PER_ANSWER};
@@ -31,7 +30,7 @@ use super::datagram::{Addresses, Datagram};
 use crate::Contract;
 use crate::token_bucket::{Conformance, TokenBucket};
 use acknowledgement::Acknowledgement;
-use window::Window;
+use window::CongestionWindow;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -54,7 +53,7 @@ pub struct BestEffort {
     limit: Option<TokenBucket>,
     start: Instant,
     until: Option<Instant>,
-    window: Window,
+    window: CongestionWindow,
     next: u32,
 }
 
@@ -77,7 +76,7 @@ impl BestEffort {
             limit: config.limit.map(TokenBucket::new),
             start: config.start,
             until: config.until,
-            window: Window::new(config.start),
+            window: CongestionWindow::new(config.start),
             next: 0,
         }
     }

@@ -15,7 +15,7 @@ use wire::message_shim::MessageShim;
 
 use super::Emitted;
 use super::datagram::{Addresses, Datagram};
-use super::pacing::{Group, Pacing, Release, Schedule};
+use super::pacing::{FrameGroup, Pacing, Release, Schedule};
 use crate::Contract;
 
 /// What a source of messages sends.
@@ -37,7 +37,7 @@ pub struct Config {
 #[derive(Debug)]
 pub struct Message {
     /// What is sent now, and what from later times on.
-    parts: VecDeque<Part>,
+    parts: VecDeque<MessageSeries>,
     /// The number of the first message of the part that is sent now.
     first_message: u32,
     /// The number of the message after the one that was sent last.
@@ -49,7 +49,7 @@ pub struct Message {
 
 /// Messages of one size and period.
 #[derive(Debug)]
-struct Part {
+struct MessageSeries {
     full: Datagram,
     last: Datagram,
     packets: u32,
@@ -97,7 +97,7 @@ impl Message {
     #[must_use]
     pub fn new(config: &Config) -> Self {
         Self {
-            parts: VecDeque::from([Part::new(config)]),
+            parts: VecDeque::from([MessageSeries::new(config)]),
             first_message: 0,
             next_message: 0,
             next_packet: 0,
@@ -113,7 +113,7 @@ impl Message {
     /// As [`Message::new`].
     #[must_use]
     pub fn then(mut self, config: &Config) -> Self {
-        self.parts.push_back(Part::new(config));
+        self.parts.push_back(MessageSeries::new(config));
         self
     }
 
@@ -169,11 +169,11 @@ impl Message {
     }
 }
 
-impl Part {
+impl MessageSeries {
     fn new(config: &Config) -> Self {
         let split = split(&config.addresses, config.message_length);
         let last_size = wire_size(split.last_frame);
-        let group = Group {
+        let group = FrameGroup {
             frames: split.packets,
             size: match split.packets {
                 1 => last_size,

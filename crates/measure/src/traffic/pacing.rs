@@ -108,7 +108,7 @@ pub(super) struct Turn {
 
 /// The frames that each point of a schedule releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Group {
+pub(super) struct FrameGroup {
     /// How many there are, at least one.
     pub(super) frames: u32,
     /// The size of each but the last.
@@ -116,7 +116,7 @@ pub(super) struct Group {
     pub(super) last_size: DataSize,
 }
 
-impl Group {
+impl FrameGroup {
     /// Returns a group of one frame.
     pub(super) fn single(size: DataSize) -> Self {
         Self {
@@ -134,7 +134,7 @@ impl Pacing {
     ///
     /// If a group is empty, or has a frame larger than the contract's burst: it
     /// could never leave.
-    pub(super) fn new(release: Release, group: Group, contract: Option<Contract>) -> Self {
+    pub(super) fn new(release: Release, group: FrameGroup, contract: Option<Contract>) -> Self {
         assert!(group.frames > 0, "a group has at least one frame");
         if let Some(contract) = contract {
             let largest = group.size.max(group.last_size);
@@ -256,7 +256,11 @@ mod tests {
     #[test]
     fn nothing_is_due_after_the_end() {
         let schedule = Schedule::new(Instant::ZERO, Some(at_us(500)), Duration::from_us(250), 1);
-        let mut pacing = Pacing::new(Release::Scheduled(schedule), Group::single(FRAME), None);
+        let mut pacing = Pacing::new(
+            Release::Scheduled(schedule),
+            FrameGroup::single(FRAME),
+            None,
+        );
 
         let turn = pacing.take(at_us(10_000)).unwrap();
 
@@ -294,7 +298,7 @@ mod tests {
             steps in prop::collection::vec(0u64..2_000, 1..100), group in 1u32..5,
         ) {
             let schedule = Schedule::new(Instant::ZERO, None, Duration::from_us(250), 1);
-            let frames = Group { frames: group, size: FRAME, last_size: FRAME };
+            let frames = FrameGroup { frames: group, size: FRAME, last_size: FRAME };
             let mut pacing = Pacing::new(Release::Scheduled(schedule), frames, None);
             let (mut now_us, mut sent, mut last) = (0, 0, 0);
             for step in steps {
@@ -311,7 +315,11 @@ mod tests {
 
     fn every_250_us(contract: Option<Contract>) -> Pacing {
         let schedule = Schedule::new(Instant::ZERO, None, Duration::from_us(250), 1);
-        Pacing::new(Release::Scheduled(schedule), Group::single(FRAME), contract)
+        Pacing::new(
+            Release::Scheduled(schedule),
+            FrameGroup::single(FRAME),
+            contract,
+        )
     }
 
     fn one_frame_each_250_us() -> Contract {

@@ -1,6 +1,6 @@
 //! A merging unit: four currents and four voltages, 80 samples a cycle, a frame
 //! for each (9-2LE clause 7), or several samples in a frame, as IEC 61869-9 prefers
-//! ([`Form`]).
+//! ([`SampleLayout`]).
 //!
 //! `smpCnt` is the number of the sample in its second, so a sample that was left
 //! out leaves a gap in the numbers, as in a real merging unit.
@@ -13,7 +13,7 @@ use wire::sampled_values::{
     ApplicationHeader, Asdu, Channel, PHASE_MEASUREMENT_LENGTH, PhaseMeasurement, Quality, Template,
 };
 
-use super::pacing::{Group, Pacing, Release, Schedule};
+use super::pacing::{FrameGroup, Pacing, Release, Schedule};
 use super::{Emitted, FrameTooShort, beginnings};
 use crate::Contract;
 
@@ -50,14 +50,14 @@ pub struct Config {
 
 /// How samples are put into frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Form {
+pub struct SampleLayout {
     /// How many a frame holds, at least one.
     pub samples_per_frame: u32,
     /// How many a cycle of the grid has, at least one.
     pub samples_per_cycle: u32,
 }
 
-impl Form {
+impl SampleLayout {
     /// A frame for each of 80 samples a cycle (9-2LE clause 7.1).
     pub const LIGHT: Self = Self {
         samples_per_frame: 1,
@@ -77,9 +77,9 @@ impl Form {
     };
 }
 
-/// The rate of [`Form::PROTECTION`], in samples a second.
+/// The rate of [`SampleLayout::PROTECTION`], in samples a second.
 pub const PROTECTION_RATE: u32 = 4_800;
-/// The rate of [`Form::METERING`], in samples a second.
+/// The rate of [`SampleLayout::METERING`], in samples a second.
 pub const METERING_RATE: u32 = 14_400;
 
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl SampledValues {
     /// the contract's burst.
     #[must_use]
     pub fn new(config: &Config) -> Self {
-        Self::in_form(config, Form::LIGHT)
+        Self::in_form(config, SampleLayout::LIGHT)
     }
 
     /// Prepares a source that puts several samples into a frame. A frame is due when
@@ -111,7 +111,7 @@ impl SampledValues {
     /// As [`new`](Self::new) does, and if the rate is no multiple of the samples of a
     /// frame.
     #[must_use]
-    pub fn in_form(config: &Config, form: Form) -> Self {
+    pub fn in_form(config: &Config, form: SampleLayout) -> Self {
         let count = usize::try_from(form.samples_per_frame).expect("a frame has few samples");
         let template = template(config, &config.sv_id, PHASE_MEASUREMENT_LENGTH, count);
         Self::of(config, template, form)
@@ -148,10 +148,10 @@ impl SampledValues {
             length,
             least: build("", 0).frame().len(),
         })?;
-        Ok(Self::of(config, template, Form::LIGHT))
+        Ok(Self::of(config, template, SampleLayout::LIGHT))
     }
 
-    fn of(config: &Config, template: Template, form: Form) -> Self {
+    fn of(config: &Config, template: Template, form: SampleLayout) -> Self {
         assert!(
             (1..=1 << 16).contains(&config.rate),
             "smpCnt counts the samples of a second in 16 bits"
@@ -162,7 +162,7 @@ impl SampledValues {
         );
         let (second, frames) = (Duration::from_secs(1), config.rate / form.samples_per_frame);
         let schedule = Schedule::new(config.start, config.until, second, frames);
-        let group = Group::single(wire_size(template.frame().len()));
+        let group = FrameGroup::single(wire_size(template.frame().len()));
         Self {
             template,
             waveform: waveform(form.samples_per_cycle),

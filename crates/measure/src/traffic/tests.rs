@@ -25,7 +25,7 @@ fn several_samples_share_a_frame_and_count_on_through_the_second() {
         until: None,
         ..sampled_values_config()
     };
-    let form = sampled_values::Form::METERING;
+    let form = sampled_values::SampleLayout::METERING;
     let mut source = Source::SampledValues(SampledValues::in_form(&config, form));
     let begin = source.next_due().unwrap();
     let mut frame = Vec::new();

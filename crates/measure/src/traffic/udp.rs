@@ -7,7 +7,7 @@ use wire::ethernet::wire_size;
 
 use super::Emitted;
 use super::datagram::{Addresses, Datagram};
-use super::pacing::{Group, Pacing, Release, Schedule};
+use super::pacing::{FrameGroup, Pacing, Release, Schedule};
 use crate::Contract;
 
 /// How datagrams follow each other.
@@ -58,12 +58,12 @@ impl Udp {
     #[must_use]
     pub fn new(config: &Config) -> Self {
         let datagram = Datagram::new(&config.addresses, config.frame_length);
-        let single = Group::single(wire_size(config.frame_length));
+        let single = FrameGroup::single(wire_size(config.frame_length));
         let (start, until) = (config.start, config.until);
         let (release, group) = match config.pattern {
             Pattern::Bursts { period, frames } => (
                 Release::Scheduled(Schedule::new(start, until, period, 1)),
-                Group { frames, ..single },
+                FrameGroup { frames, ..single },
             ),
             Pattern::Greedy => (Release::Immediate { start, until }, single),
         };

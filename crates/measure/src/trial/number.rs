@@ -35,7 +35,7 @@ pub struct TrialNumbers {
 /// Where in a frame there are two bytes for a number, and where is the checksum in which
 /// they count, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct NumberPosition {
     number: usize,
     checksum: Option<usize>,
 }
@@ -60,11 +60,11 @@ impl TrialNumbers {
     /// Writes the number of the trial into a frame that is to leave.
     pub fn mark(&self, frame: &mut [u8]) {
         let number = self.now.get();
-        if let Some(packet) = Place::of_split_packet(frame) {
+        if let Some(packet) = NumberPosition::of_split_packet(frame) {
             let shifted = word(frame, packet.number).wrapping_add(number);
             packet.write(shifted, frame);
         }
-        if let Some(place) = Place::of(frame) {
+        if let Some(place) = NumberPosition::of(frame) {
             place.write(number, frame);
         }
     }
@@ -80,7 +80,7 @@ impl TrialNumbers {
     /// Tells whether a frame is of another trial.
     #[must_use]
     pub fn is_stray(&self, frame: &[u8]) -> bool {
-        let number = Place::of(frame).map_or(0, |place| word(frame, place.number));
+        let number = NumberPosition::of(frame).map_or(0, |place| word(frame, place.number));
         number != 0 && number != self.now.get() && is_of_a_station(frame)
     }
 
@@ -91,7 +91,7 @@ impl TrialNumbers {
     }
 }
 
-impl Place {
+impl NumberPosition {
     /// Finds the place of the trial's number.
     fn of(frame: &[u8]) -> Option<Self> {
         const SECOND_RESERVED_WORD: usize = 6;
@@ -197,7 +197,7 @@ mod tests {
 
     use super::*;
     use crate::method::tests::known_device::addresses;
-    use crate::method::{Cadence, Kind, Pace, Requests, Responder};
+    use crate::method::{Cadence, RequestKind, Requests, Responder, SendingPace};
     use crate::trial::Sender;
 
     #[test]
@@ -206,7 +206,7 @@ mod tests {
         numbers.begin();
         let mut others = numbers.clone();
         others.begin();
-        for kind in [Kind::Echo, Kind::Datagram, Kind::Open] {
+        for kind in [RequestKind::Echo, RequestKind::Datagram, RequestKind::Open] {
             let schedule = (Duration::ZERO, each_ms());
             let mut requests = Requests::new((kind, 3_000), &addresses(), schedule, 1);
             let mut responder = Responder::new(&addresses(), Duration::ZERO);
@@ -223,7 +223,11 @@ mod tests {
                 check(&frame, &numbers, &others);
                 frames += 1;
             }
-            assert_eq!(frames, if kind == Kind::Open { 2 } else { 6 }, "{kind:?}");
+            assert_eq!(
+                frames,
+                if kind == RequestKind::Open { 2 } else { 6 },
+                "{kind:?}"
+            );
         }
     }
 
@@ -245,8 +249,8 @@ mod tests {
         assert_eq!(others.strays(), 1);
     }
 
-    fn each_ms() -> Pace {
-        Pace::every(Duration::from_ms(1))
+    fn each_ms() -> SendingPace {
+        SendingPace::every(Duration::from_ms(1))
     }
 
     /// Only this trial admits the frame, and its check sums hold.

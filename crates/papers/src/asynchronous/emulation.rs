@@ -9,7 +9,7 @@ use measure::reproduction::Row;
 use scenario::Profile;
 use sim::emulation::fidelity::{Fidelity, of_profile};
 
-use crate::{Outcome, Progress, Settings};
+use crate::{ExperimentOutcome, ExperimentSettings, Progress};
 
 /// The profiles with an emulation that are built in.
 const PROFILES: [&str; 5] = [
@@ -20,8 +20,8 @@ const PROFILES: [&str; 5] = [
     "pica8-p3297",
 ];
 
-pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
-    let mut outcome = Outcome::default();
+pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
+    let mut outcome = ExperimentOutcome::default();
     let steps = PROFILES.len() as u64;
     for (done, name) in (0..).zip(PROFILES) {
         progress(done, steps);

@@ -12,8 +12,8 @@
 use measure::reproduction::Row;
 use units::Duration;
 
-use crate::devices::{Device, figures, number, rows};
-use crate::{Effort, Outcome, Progress, Settings};
+use crate::devices::{NamedDevice, figures, number, rows};
+use crate::{ExperimentOutcome, ExperimentSettings, Progress, Thoroughness};
 
 const LATENCY_WINDOWS: &str = "1500,10000,65000";
 const WINDOWS: &str = "1500,10000,65000,150000";
@@ -28,17 +28,17 @@ const TRIAL: Duration = Duration::from_ms(500);
 const QUICK_TRIAL: Duration = Duration::from_ms(50);
 
 /// The paper's two switches first.
-fn devices() -> [Device; 4] {
+fn devices() -> [NamedDevice; 4] {
     [
-        Device::emulated("HP Aruba 3810M, emulated", "hp-aruba-3810m"),
-        Device::emulated("Open vSwitch in Mininet, emulated", "open-vswitch-mininet"),
-        Device::emulated("Open vSwitch 3.1.0, emulated", "open-vswitch"),
-        Device::emulated("Taktos, kernel, emulated", "taktos-kernel"),
+        NamedDevice::emulated("HP Aruba 3810M, emulated", "hp-aruba-3810m"),
+        NamedDevice::emulated("Open vSwitch in Mininet, emulated", "open-vswitch-mininet"),
+        NamedDevice::emulated("Open vSwitch 3.1.0, emulated", "open-vswitch"),
+        NamedDevice::emulated("Taktos, kernel, emulated", "taktos-kernel"),
     ]
 }
 
 /// ASYNC Fig. 3: two-way latency.
-pub fn fig3(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn fig3(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let options = [
         ("interval", "none"),
         ("window", LATENCY_WINDOWS),
@@ -75,8 +75,8 @@ pub fn fig3(settings: Settings, progress: &mut Progress) -> Outcome {
 }
 
 /// ASYNC Fig. 4: the set-up of flows.
-pub fn fig4(settings: Settings, progress: &mut Progress) -> Outcome {
-    let mut outcome = Outcome::default();
+pub fn fig4(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
+    let mut outcome = ExperimentOutcome::default();
     let printed = [
         [
             ("280", ""),
@@ -139,7 +139,7 @@ pub fn fig4(settings: Settings, progress: &mut Progress) -> Outcome {
 }
 
 /// ASYNC Fig. 5: throughput.
-pub fn fig5(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn fig5(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let options = [("test", "udp,tcp"), ("window", WINDOWS), ("load", LOADS)];
     let wanted = ["UDP throughput", "TCP throughput"];
     let how = ("throughput", &options[..], Some(trial(settings)));
@@ -147,7 +147,7 @@ pub fn fig5(settings: Settings, progress: &mut Progress) -> Outcome {
 }
 
 /// ASYNC Fig. 6: jitter and loss.
-pub fn fig6(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn fig6(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let options = [("window", WINDOWS), ("load", LOADS)];
     let length = Some(trial(settings));
     let mut outcome = measured(
@@ -167,10 +167,10 @@ pub fn fig6(settings: Settings, progress: &mut Progress) -> Outcome {
     outcome
 }
 
-fn trial(settings: Settings) -> Duration {
+fn trial(settings: ExperimentSettings) -> Duration {
     match settings.effort {
-        Effort::Full => TRIAL,
-        Effort::Quick => QUICK_TRIAL,
+        Thoroughness::Full => TRIAL,
+        Thoroughness::Quick => QUICK_TRIAL,
     }
 }
 
@@ -178,12 +178,12 @@ type How<'a> = (&'static str, &'a [(&'a str, &'a str)], Option<Duration>);
 
 /// Measures every device by one method, and returns rows of the quantities.
 fn measured(
-    settings: Settings,
+    settings: ExperimentSettings,
     progress: &mut Progress,
     (method, options, duration): How<'_>,
     quantities: &[&str],
-) -> Outcome {
-    let mut outcome = Outcome::default();
+) -> ExperimentOutcome {
+    let mut outcome = ExperimentOutcome::default();
     let devices = devices();
     let steps = devices.len() as u64;
     for (done, device) in (0..).zip(&devices) {

@@ -1,20 +1,20 @@
 //! `baselines`: what Silo and QJump promise, LOKO section 2.3 and appendix A.
 
 use calculus::baselines::qjump::QJump;
-use calculus::baselines::silo::{Port, Silo};
+use calculus::baselines::silo::{OutputPort, Silo};
 use calculus::min_plus::TokenBucket;
 use measure::reproduction::Row;
 use units::{BitRate, DataSize, Delay};
 
 use super::super::amounts::{mbps, us};
-use super::super::{Outcome, Progress, Settings};
-use super::setting::FRAME;
+use super::super::{ExperimentOutcome, ExperimentSettings, Progress};
+use super::FRAME;
 
 /// The frames that a data port can hold, LOKO appendix A.
 pub(super) const FRAMES_A_PORT: u64 = 3;
 
 /// A device with what the paper prints for it.
-struct Device {
+struct PrintedDevice {
     name: &'static str,
     link: BitRate,
     host_rate: BitRate,
@@ -25,8 +25,8 @@ struct Device {
     host_note: &'static str,
 }
 
-const DEVICES: [Device; 2] = [
-    Device {
+const DEVICES: [PrintedDevice; 2] = [
+    PrintedDevice {
         name: "Zodiac FX",
         link: BitRate::from_mbps(100),
         host_rate: BitRate::from_mbps(45),
@@ -36,7 +36,7 @@ const DEVICES: [Device; 2] = [
         host: "57.5",
         host_note: "",
     },
-    Device {
+    PrintedDevice {
         name: "Banana Pi R1",
         link: BitRate::from_mbps(1_000),
         host_rate: BitRate::from_mbps(450),
@@ -48,10 +48,10 @@ const DEVICES: [Device; 2] = [
     },
 ];
 
-pub fn run(_: Settings, _: &mut Progress) -> Outcome {
+pub fn run(_: ExperimentSettings, _: &mut Progress) -> ExperimentOutcome {
     let mut rows: Vec<Row> = DEVICES.iter().flat_map(silo).collect();
     rows.extend(qjump());
-    Outcome {
+    ExperimentOutcome {
         rows,
         remarks: vec![
             "Neither promise is kept on these switches: both count the links and leave the processor out. \
@@ -59,14 +59,14 @@ pub fn run(_: Settings, _: &mut Progress) -> Outcome {
              two switches would be 514 us."
                 .to_owned(),
         ],
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     }
 }
 
 /// Admits the two flows that cross from one switch to the other, and returns what
 /// follows.
-fn silo(device: &Device) -> [Row; 4] {
-    let port = Port {
+fn silo(device: &PrintedDevice) -> [Row; 4] {
+    let port = OutputPort {
         rate: device.link,
         buffer: DataSize::from_bits(FRAME.as_bits() * FRAMES_A_PORT),
     };

@@ -5,7 +5,7 @@
 
 use calculus::loko::SwitchModel;
 use calculus::loko::processing_time::{self, Action, MatchFields, Setting, UsedEntry};
-use measure::method::control_plane::messages::{Point, simple, with_table};
+use measure::method::control_plane::messages::{MessageTest, simple, with_table};
 use measure::method::control_plane::{barrier_time, measure_point};
 use measure::method::data_plane::capacity::{
     computed_behind_link, fill, held_at_first_loss, line_rate, search,
@@ -22,7 +22,7 @@ use units::{BitRate, DataSize, Duration};
 use super::super::amounts::{mbps, real};
 use super::super::curves::{self, Drawing};
 use super::super::side_by_side::side_by_side;
-use super::super::{Effort, Outcome, Progress, Settings};
+use super::super::{ExperimentOutcome, ExperimentSettings, Progress, Thoroughness};
 
 const CABLE: BitRate = BitRate::from_mbps(100);
 /// Samples of a message and frames of a size: an emulated device takes the same time
@@ -36,7 +36,7 @@ const EMULATED: &str = "The device is an emulation of the firmware that the pape
      its text and, where it prints none, numbers of ours; it is not the device.";
 
 /// LOKO Fig. 6b: every message but FlowMod.
-pub fn fig6(_: Settings, progress: &mut Progress) -> Outcome {
+pub fn fig6(_: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let mut points = simple(Version::V10);
     points.extend(with_table(Version::V10, 1, 1).pop());
     points.extend(with_table(Version::V10, 128, 4).pop());
@@ -44,10 +44,10 @@ pub fn fig6(_: Settings, progress: &mut Progress) -> Outcome {
 }
 
 /// LOKO Fig. 7: FlowMod over entries and actions.
-pub fn fig7(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn fig7(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let entries: &[u16] = match settings.effort {
-        Effort::Full => &[1, 16, 32, 64, 96, 128],
-        Effort::Quick => &[1, 128],
+        Thoroughness::Full => &[1, 16, 32, 64, 96, 128],
+        Thoroughness::Quick => &[1, 128],
     };
     let mut points = Vec::new();
     for actions in [0, 1, 2, 3, 4] {
@@ -61,20 +61,20 @@ pub fn fig7(settings: Settings, progress: &mut Progress) -> Outcome {
     of_messages(&points, progress)
 }
 
-fn of_messages(points: &[Point], progress: &mut Progress) -> Outcome {
+fn of_messages(points: &[MessageTest], progress: &mut Progress) -> ExperimentOutcome {
     let rows = side_by_side(points, progress, message_row);
-    Outcome {
+    ExperimentOutcome {
         rows,
         remarks: vec![
             EMULATED.to_owned(),
             "A strict order names one entry; a table of the paper may have several that are the same."
                 .to_owned(),
         ],
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     }
 }
 
-fn message_row(point: &Point) -> Row {
+fn message_row(point: &MessageTest) -> Row {
     let mut tester = zodiac_fx();
     let values: Vec<_> = point.setting.iter().collect();
     let values = values
@@ -102,7 +102,7 @@ fn message_row(point: &Point) -> Row {
 }
 
 /// The longest deletion is printed in milliseconds.
-fn named(row: Row, longest: Duration, point: &Point) -> Row {
+fn named(row: Row, longest: Duration, point: &MessageTest) -> Row {
     let is_longest = point.name == "FlowMod Delete"
         && point
             .setting
@@ -121,10 +121,10 @@ fn named(row: Row, longest: Duration, point: &Point) -> Row {
 }
 
 /// LOKO Fig. 9: every combination of LOKO Table 1.
-pub fn fig9(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn fig9(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let step = match settings.effort {
-        Effort::Full => 1,
-        Effort::Quick => QUICK_STEP,
+        Thoroughness::Full => 1,
+        Thoroughness::Quick => QUICK_STEP,
     };
     let all = TableSetting::all(&ENTRIES);
     let tables: Vec<_> = all.into_iter().step_by(step).collect();
@@ -159,11 +159,11 @@ pub fn fig9(settings: Settings, progress: &mut Progress) -> Outcome {
         drawn(&rows, "entries", &ENTRIES, "entries of the table"),
         drawn(&rows, "bytes", &SIZES, "frame with its check sequence, B"),
     ];
-    Outcome {
+    ExperimentOutcome {
         rows,
         pictures: pictures.into_iter().flatten().collect(),
         remarks: vec![EMULATED.to_owned()],
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     }
 }
 
@@ -181,7 +181,7 @@ fn drawn(rows: &[Row], dimension: &str, values: &[u16], x_label: &str) -> Option
 }
 
 /// LOKO Fig. 10: one dimension at a time.
-pub fn fig10(_: Settings, progress: &mut Progress) -> Outcome {
+pub fn fig10(_: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let cases = fig10_cases();
     let rows = side_by_side(&cases, progress, |(what, table, size, printed, unit)| {
         let times = times_of(table, &[*size]);
@@ -196,15 +196,15 @@ pub fn fig10(_: Settings, progress: &mut Progress) -> Outcome {
             None => row.note("no frame came out"),
         }
     });
-    Outcome {
+    ExperimentOutcome {
         rows,
         remarks: vec![EMULATED.to_owned()],
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     }
 }
 
 /// What is measured, the table, the size, what is printed, and the unit.
-type Case = (
+type BenchmarkCase = (
     String,
     TableSetting,
     u16,
@@ -212,7 +212,7 @@ type Case = (
     &'static str,
 );
 
-fn fig10_cases() -> Vec<Case> {
+fn fig10_cases() -> Vec<BenchmarkCase> {
     let mut cases = Vec::new();
     for used in Used::ALL {
         for priorities in Priorities::ALL {
@@ -273,7 +273,7 @@ fn fig10_cases() -> Vec<Case> {
 }
 
 /// LOKO Fig. 12b: throughput by search and by LOKO Eq. (6).
-pub fn fig12(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn fig12(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let cases = fig12_cases(settings.effort);
     let found = side_by_side(&cases, progress, |(table, size)| throughputs(table, *size));
     let mut rows = Vec::new();
@@ -297,18 +297,18 @@ pub fn fig12(settings: Settings, progress: &mut Progress) -> Outcome {
     let gap = Row::new("greatest difference of the two", "%").ours(greatest);
     rows.insert(0, gap.note("the paper: below 6"));
     let broken = (greatest >= 6.0).then(|| format!("search and formula differ by {greatest:.1} %"));
-    Outcome {
+    ExperimentOutcome {
         rows,
         remarks: vec![EMULATED.to_owned()],
         broken: broken.into_iter().collect(),
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     }
 }
 
-fn fig12_cases(effort: Effort) -> Vec<(TableSetting, u16)> {
+fn fig12_cases(effort: Thoroughness) -> Vec<(TableSetting, u16)> {
     let step = match effort {
-        Effort::Full => 1,
-        Effort::Quick => QUICK_STEP,
+        Thoroughness::Full => 1,
+        Thoroughness::Quick => QUICK_STEP,
     };
     let mut cases = Vec::new();
     for count in ENTRIES {
@@ -342,7 +342,7 @@ pub(super) fn throughputs(table: &TableSetting, size: u16) -> Option<(BitRate, B
 }
 
 /// LOKO section 3.5.
-pub fn buffer(_: Settings, progress: &mut Progress) -> Outcome {
+pub fn buffer(_: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let rows = side_by_side(&SIZES, progress, |size| {
         let row = Row::new(format!("{size} bytes"), "frames");
         let row = match size {
@@ -356,10 +356,10 @@ pub fn buffer(_: Settings, progress: &mut Progress) -> Outcome {
             None => row.note("no burst lost a frame"),
         }
     });
-    Outcome {
+    ExperimentOutcome {
         rows,
         remarks: vec![EMULATED.to_owned()],
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     }
 }
 
@@ -391,7 +391,7 @@ pub(super) fn times_of(table: &TableSetting, sizes: &[u16]) -> Vec<(u16, Duratio
 }
 
 /// Returns how long it works on a message, or nothing if that cannot be told.
-pub(super) fn message_time(point: &Point) -> Option<Duration> {
+pub(super) fn message_time(point: &MessageTest) -> Option<Duration> {
     let mut tester = zodiac_fx();
     let barrier = barrier_time(&mut tester, SAMPLES).ok()?;
     let times = measure_point(&mut tester, point, SAMPLES, barrier).ok()?;

@@ -8,7 +8,7 @@ use measure::reproduction::Row;
 use units::DataSize;
 
 use super::super::amounts::{bytes, kb_of_1024, mbps, ms, real};
-use super::super::{Effort, Outcome, Progress, Settings};
+use super::super::{ExperimentOutcome, ExperimentSettings, Progress, Thoroughness};
 
 const ENTRIES: u64 = 128;
 /// The smallest and the largest frame, LOKO Table 1.
@@ -48,13 +48,13 @@ const QUANTITIES: [Quantity; 3] = [
     },
 ];
 
-pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let step = match settings.effort {
-        Effort::Full => 11,
-        Effort::Quick => 44,
+        Thoroughness::Full => 11,
+        Thoroughness::Quick => 44,
     };
     let sizes: Vec<DataSize> = BYTES.step_by(step).map(size).collect();
-    let mut outcome = Outcome {
+    let mut outcome = ExperimentOutcome {
         remarks: vec![
             "Processing times between the few that the paper prints follow a model of the firmware: a fixed part, \
              a part for each byte and a part for each entry (five-tuples, increasing priorities, the last one \
@@ -63,7 +63,7 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
              than it may show."
                 .to_owned(),
         ],
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     };
     for (number, (name, fraction)) in (1..).zip(ALLOCATIONS) {
         let plane: Vec<Vec<Option<Allocation>>> = sizes

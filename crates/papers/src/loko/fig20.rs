@@ -15,7 +15,7 @@ mod traffic;
 mod variant;
 
 use super::super::side_by_side::side_by_side;
-use super::super::{Effort, Outcome, Progress, Settings, World};
+use super::super::{ExperimentOutcome, ExperimentSettings, Progress, Thoroughness, World};
 use experience::Experience;
 use ring::LENGTHS;
 use variant::Variant;
@@ -30,10 +30,10 @@ struct Tried {
     lengths: Vec<Experience>,
 }
 
-pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let runs = match settings.effort {
-        Effort::Full => RUNS,
-        Effort::Quick => QUICK_RUNS,
+        Thoroughness::Full => RUNS,
+        Thoroughness::Quick => QUICK_RUNS,
     };
     let cases: Vec<_> = variant::ALL
         .iter()
@@ -48,7 +48,7 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
         let lengths = std::mem::replace(&mut experiences, later);
         tried.push(Tried { variant, lengths });
     }
-    Outcome {
+    ExperimentOutcome {
         world: World::Sim,
         rows: rows::rows(&tried),
         pictures: figures::pictures(&tried),

@@ -6,11 +6,11 @@ use measure::reproduction::Row;
 use units::{DataSize, Delay};
 
 use super::super::amounts::{mbps, ms, real, us};
-use super::super::{Outcome, Progress, Settings};
-use super::setting::{FRAME, PROCESSING_TIME, PROCESSING_TIME_128_ENTRIES};
+use super::super::{ExperimentOutcome, ExperimentSettings, Progress};
+use super::{FRAME, PROCESSING_TIME, PROCESSING_TIME_128_ENTRIES};
 
 /// Computes both service curves and the buffers.
-pub fn run(_: Settings, _: &mut Progress) -> Outcome {
+pub fn run(_: ExperimentSettings, _: &mut Progress) -> ExperimentOutcome {
     let large = SwitchModel::zodiac_fx(FRAME, PROCESSING_TIME_128_ENTRIES).service;
     let small = SwitchModel::zodiac_fx(FRAME, PROCESSING_TIME).service;
     let mut rows = vec![
@@ -34,14 +34,14 @@ pub fn run(_: Settings, _: &mut Progress) -> Outcome {
     rows.extend([548, 790, 1_032, 1_274].map(|bytes| {
         buffer(bytes).note("the printed ceil(24 / ceil(l / 128)) gives one more, which has no room")
     }));
-    Outcome {
+    ExperimentOutcome {
         rows,
         remarks: vec![
             "The processing times behind R and T are the paper's: 1.35 ms and 257 us. The digit of the latter \
              that it does not print, 257.2, is the one that gives every other figure."
                 .to_owned(),
         ],
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     }
 }
 

@@ -6,11 +6,11 @@ use calculus::min_plus::TokenBucket;
 use measure::reproduction::Row;
 
 use super::super::amounts::{bytes, kb_of_1024, mbps, ms, real};
-use super::super::{Outcome, Progress, Settings};
-use super::setting::{FRAME, zodiac_fx};
+use super::super::{ExperimentOutcome, ExperimentSettings, Progress};
+use super::{FRAME, zodiac_fx};
 
 /// An allocation with what the paper prints for it.
-struct Printed {
+struct PrintedAllocation {
     name: &'static str,
     fraction: Fraction,
     rate: &'static str,
@@ -21,8 +21,8 @@ struct Printed {
     ratios: &'static [u64],
 }
 
-const ALLOCATIONS: [Printed; 2] = [
-    Printed {
+const ALLOCATIONS: [PrintedAllocation; 2] = [
+    PrintedAllocation {
         name: "full-rate",
         fraction: Fraction::FULL_RATE,
         rate: "11.8",
@@ -31,7 +31,7 @@ const ALLOCATIONS: [Printed; 2] = [
         two_switches: "3.72",
         ratios: &[0, 1, 2],
     },
-    Printed {
+    PrintedAllocation {
         name: "fifth-rate",
         fraction: Fraction::FIFTH_RATE,
         rate: "2.37",
@@ -42,7 +42,7 @@ const ALLOCATIONS: [Printed; 2] = [
     },
 ];
 
-pub fn run(_: Settings, _: &mut Progress) -> Outcome {
+pub fn run(_: ExperimentSettings, _: &mut Progress) -> ExperimentOutcome {
     let service = zodiac_fx().service;
     let mut rows = vec![
         Row::new("service curve R", "Mbit/s")
@@ -53,18 +53,18 @@ pub fn run(_: Settings, _: &mut Progress) -> Outcome {
             .ours(ms(service.latency)),
     ];
     rows.extend(ALLOCATIONS.iter().flat_map(allocation));
-    Outcome {
+    ExperimentOutcome {
         rows,
         remarks: vec![
             "kB is 1024 bytes, as in the paper. The rule behind the burst, B = n l - l - r p / 8, and the delay, \
              D = T + 8 B / R, is not printed: it alone gives every row."
                 .to_owned(),
         ],
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     }
 }
 
-fn allocation(printed: &Printed) -> Vec<Row> {
+fn allocation(printed: &PrintedAllocation) -> Vec<Row> {
     let name = printed.name;
     let Some(ours) = zodiac_fx().allocate(printed.fraction) else {
         return vec![Row::new(name, "").note("infeasible")];

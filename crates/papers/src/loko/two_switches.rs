@@ -5,25 +5,25 @@ mod deployments;
 mod sweeps;
 
 use crate::loko::emulated::experiment::{self, Observation};
-use measure::document::picture::{BoxSummary, Column, for_plot};
+use measure::document::picture::{BoxColumn, BoxSummary, for_plot};
 use units::Duration;
 
-use super::super::Effort;
+use super::super::Thoroughness;
 
 pub use deployments::{fig3, fig15};
 pub use sweeps::{fig17, fig18, fig19};
 
-impl From<Effort> for experiment::Effort {
-    fn from(effort: Effort) -> Self {
+impl From<Thoroughness> for experiment::Repetitions {
+    fn from(effort: Thoroughness) -> Self {
         match effort {
-            Effort::Full => Self::FULL,
-            Effort::Quick => Self::QUICK,
+            Thoroughness::Full => Self::FULL,
+            Thoroughness::Quick => Self::QUICK,
         }
     }
 }
 
 /// What was observed, as a column of a plot.
-fn column(label: String, observation: &Observation) -> Column {
+fn column(label: String, observation: &Observation) -> BoxColumn {
     let ms = |time: Duration| for_plot(time.as_secs_f64() * 1e3);
     let summary = observation.delays.map(|delays| BoxSummary {
         min: ms(delays.min),
@@ -34,7 +34,7 @@ fn column(label: String, observation: &Observation) -> Column {
         p99: ms(delays.p99),
         max: ms(delays.max),
     });
-    Column {
+    BoxColumn {
         label,
         summary,
         lost_percent: Some(for_plot(observation.lost_percent())),

@@ -10,23 +10,23 @@ use super::benchmark::{table_of, times_of};
 use crate::loko::emulated::recovery::recover;
 use calculus::loko::processing_time::{Action, MatchFields, Priorities, Setting, UsedEntry};
 use calculus::loko::{Fraction, SwitchModel};
-use measure::document::picture::{BoxChart, BoxSummary, Column, for_plot};
+use measure::document::picture::{BoxChart, BoxColumn, BoxSummary, for_plot};
 use measure::method::table_setting::SIZES;
 use measure::reproduction::{Picture, Printed, Row};
 use units::{DataSize, Duration};
 
 use super::super::amounts::{kb_of_1024, mbps, ms, real};
 use super::super::side_by_side::side_by_side;
-use super::super::{Effort, Outcome, Progress, Settings};
-use super::setting::FRAME;
+use super::super::{ExperimentOutcome, ExperimentSettings, Progress, Thoroughness};
+use super::FRAME;
 
 /// One table in so many is measured where it has to be quick.
 const QUICK_STEP: usize = 12;
 
-pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let step = match settings.effort {
-        Effort::Full => 1,
-        Effort::Quick => QUICK_STEP,
+        Thoroughness::Full => 1,
+        Thoroughness::Quick => QUICK_STEP,
     };
     let tables: Vec<_> = tables().into_iter().step_by(step).collect();
     let measured = side_by_side(&tables, progress, measure_table);
@@ -34,7 +34,7 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
     let mut rows: Vec<Row> = printed().collect();
     rows.extend(allocation());
     rows.push(recovered(&measured));
-    Outcome {
+    ExperimentOutcome {
         rows,
         pictures: pictures(&measured),
         remarks: vec![
@@ -42,7 +42,7 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
              and, where it prints none, numbers of ours; it is not the device."
                 .to_owned(),
         ],
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     }
 }
 
@@ -205,7 +205,7 @@ fn boxes<'a, Key: Ord>(
             .or_default()
             .extend(one.in_ms().map(for_plot));
     }
-    let columns = sorted.iter_mut().map(|(key, samples)| Column {
+    let columns = sorted.iter_mut().map(|(key, samples)| BoxColumn {
         label: label(key),
         summary: BoxSummary::of(samples),
         lost_percent: None,

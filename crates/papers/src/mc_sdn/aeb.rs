@@ -20,12 +20,12 @@ use sim::servers::random::Random;
 use units::Duration;
 
 use self::car::{Car, Stop};
-use self::drives::{Drive, System, Watched};
+use self::drives::{Drive, ObservedDrive, System};
 use super::lab;
-use super::switches::Kind;
+use super::switches::SwitchKind;
 use crate::amounts::real;
 use crate::side_by_side::side_by_side;
-use crate::{Effort, Outcome, Progress, Settings, World};
+use crate::{ExperimentOutcome, ExperimentSettings, Progress, Thoroughness, World};
 
 const TRIALS: u64 = 30;
 const QUICK_TRIALS: u64 = 3;
@@ -38,14 +38,14 @@ const BEFORE: f64 = 0.25;
 
 /// A drive and how it ended.
 #[derive(Clone, Copy, Debug)]
-struct Trial {
+struct DriveTrial {
     stop: Stop,
     noticed_early: bool,
     change: Option<Duration>,
 }
 
-impl Trial {
-    fn of(watched: &Watched) -> Self {
+impl DriveTrial {
+    fn of(watched: &ObservedDrive) -> Self {
         Self {
             stop: CAR.drive(watched.images.iter().copied()),
             noticed_early: watched.noticed_early,
@@ -54,12 +54,12 @@ impl Trial {
     }
 }
 
-pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let trials = match settings.effort {
-        Effort::Full => TRIALS,
-        Effort::Quick => QUICK_TRIALS,
+        Thoroughness::Full => TRIALS,
+        Thoroughness::Quick => QUICK_TRIALS,
     };
-    let drives: Vec<Drive> = Kind::ALL
+    let drives: Vec<Drive> = SwitchKind::ALL
         .into_iter()
         .flat_map(|kind| System::ALL.into_iter().map(move |system| (kind, system)))
         .flat_map(|(kind, system)| {
@@ -78,10 +78,10 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
             .wrapping_add(drive.trial);
         drive.watch(&CAR, &mut Random::new(seed))
     });
-    let stops: Vec<Trial> = watched.iter().map(Trial::of).collect();
-    let mut outcome = Outcome::default();
+    let stops: Vec<DriveTrial> = watched.iter().map(DriveTrial::of).collect();
+    let mut outcome = ExperimentOutcome::default();
     let per_kind = stops.chunks(System::ALL.len() * usize::try_from(trials).expect("a few"));
-    for (kind, stops) in Kind::ALL.into_iter().zip(per_kind) {
+    for (kind, stops) in SwitchKind::ALL.into_iter().zip(per_kind) {
         let per_system = stops.chunks(usize::try_from(trials).expect("a few"));
         let systems: Vec<_> = System::ALL.into_iter().zip(per_system).collect();
         for (system, stops) in &systems {
@@ -94,34 +94,34 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
 }
 
 /// Drives with what real frames take.
-pub fn run_in_lab(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn run_in_lab(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let trials = match settings.effort {
-        Effort::Full => REAL_TRIALS,
-        Effort::Quick => QUICK_REAL_TRIALS,
+        Thoroughness::Full => REAL_TRIALS,
+        Thoroughness::Quick => QUICK_REAL_TRIALS,
     };
-    let mut outcome = Outcome {
+    let mut outcome = ExperimentOutcome {
         world: World::Lab,
         remarks: vec![
             lab::about(),
             format!("{trials} drives of each system, not the paper's 30."),
         ],
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     };
     let steps = trials * System::ALL.len() as u64;
-    let mut by_system: Vec<(System, Vec<Trial>)> = Vec::new();
+    let mut by_system: Vec<(System, Vec<DriveTrial>)> = Vec::new();
     for (place, system) in (0..).zip(System::ALL) {
         let mut driven = Vec::new();
         for trial in 0..trials {
             progress(place * trials + trial, steps);
             let seed = settings.seed.wrapping_mul(1_000_003).wrapping_add(trial);
-            let kind = Kind::Real;
+            let kind = SwitchKind::Real;
             let drive = Drive {
                 kind,
                 system,
                 trial,
             };
             match drive.watch_in_lab(&CAR, &mut Random::new(seed)) {
-                Ok(watched) => driven.push(Trial::of(&watched)),
+                Ok(watched) => driven.push(DriveTrial::of(&watched)),
                 Err(reason) => outcome
                     .remarks
                     .push(format!("A drive was left out: {reason}.")),
@@ -135,19 +135,24 @@ pub fn run_in_lab(settings: Settings, progress: &mut Progress) -> Outcome {
         .map(|(system, all)| (*system, &all[..]))
         .collect();
     for (system, stops) in &systems {
-        sum_up(Kind::Real, *system, stops, &mut outcome);
+        sum_up(SwitchKind::Real, *system, stops, &mut outcome);
     }
-    outcome.pictures.push(picture(Kind::Real, &systems));
+    outcome.pictures.push(picture(SwitchKind::Real, &systems));
     outcome.remarks.extend(remarks());
     outcome
 }
 
 /// A part of how far the car drives, in metres.
-type Part = fn(&Stop) -> f64;
+type DistancePart = fn(&Stop) -> f64;
 
-fn sum_up(kind: Kind, system: System, trials: &[Trial], outcome: &mut Outcome) {
+fn sum_up(
+    kind: SwitchKind,
+    system: System,
+    trials: &[DriveTrial],
+    outcome: &mut ExperimentOutcome,
+) {
     let name = format!("{}, {}", kind.name(), system.name());
-    let distances: [(&str, Part); 3] = [
+    let distances: [(&str, DistancePart); 3] = [
         ("perception and reaction", |stop| stop.perception),
         ("braking", |stop| stop.braking),
         ("total stopping distance", Stop::total),
@@ -178,7 +183,7 @@ fn sum_up(kind: Kind, system: System, trials: &[Trial], outcome: &mut Outcome) {
 }
 
 /// What is to be said of the changes of mode, if there were any.
-fn changes(name: &str, trials: &[Trial], outcome: &mut Outcome) {
+fn changes(name: &str, trials: &[DriveTrial], outcome: &mut ExperimentOutcome) {
     let early = trials.iter().filter(|it| it.noticed_early).count();
     if early > 0 {
         let broken = format!("{name}: {early} times the mode changed before the wall was in sight");
@@ -196,7 +201,7 @@ fn changes(name: &str, trials: &[Trial], outcome: &mut Outcome) {
     }
 }
 
-fn picture(kind: Kind, systems: &[(System, &[Trial])]) -> Picture {
+fn picture(kind: SwitchKind, systems: &[(System, &[DriveTrial])]) -> Picture {
     let seen = CAR.sees_wall_from();
     let lanes = systems.iter().map(|(system, stops)| Lane {
         label: system.name().to_owned(),
@@ -208,9 +213,9 @@ fn picture(kind: Kind, systems: &[(System, &[Trial])]) -> Picture {
     });
     Picture::Road(RoadMap {
         name: match kind {
-            Kind::Paper => "aeb".to_owned(),
-            Kind::Taktos => "aeb-ours".to_owned(),
-            Kind::Real => "aeb-lab".to_owned(),
+            SwitchKind::Paper => "aeb".to_owned(),
+            SwitchKind::Taktos => "aeb-ours".to_owned(),
+            SwitchKind::Real => "aeb-lab".to_owned(),
         },
         title: format!("Where the car brakes and stops, {}", kind.name()),
         from_m: seen - BEFORE,
@@ -256,7 +261,7 @@ mod tests {
     /// What the paper says of its drawing, MC-SDN section VIII.
     #[test]
     fn modes_stop_the_car_about_as_early_as_a_network_without_a_film() {
-        for kind in Kind::ALL {
+        for kind in SwitchKind::ALL {
             let worst = |system| {
                 let drives = (0..3).map(|trial| {
                     let drive = Drive {
@@ -266,7 +271,7 @@ mod tests {
                     };
                     let watched = drive.watch(&CAR, &mut Random::new(trial));
                     assert!(!watched.noticed_early, "{kind:?}, {system:?}, {trial}");
-                    Trial::of(&watched).stop.total()
+                    DriveTrial::of(&watched).stop.total()
                 });
                 drives.fold(0.0, f64::max)
             };

@@ -13,10 +13,10 @@ use sim::modes::stage::Seen;
 use units::Duration;
 
 use super::lab::{self, Played};
-use super::networks::{Case, Others, Shape};
-use super::switches::Kind;
+use super::networks::{MeasurementCase, Others, TopologyShape};
+use super::switches::SwitchKind;
 use crate::side_by_side::side_by_side;
-use crate::{Effort, Outcome, Progress, Settings, World};
+use crate::{ExperimentOutcome, ExperimentSettings, Progress, Thoroughness, World};
 
 const RULES: usize = 30;
 const TRIALS: u64 = 100;
@@ -25,15 +25,15 @@ const QUICK_TRIALS: u64 = 10;
 const REAL_TRIALS: u32 = 100;
 const QUICK_REAL_TRIALS: u32 = 10;
 
-pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let trials = match settings.effort {
-        Effort::Full => TRIALS,
-        Effort::Quick => QUICK_TRIALS,
+        Thoroughness::Full => TRIALS,
+        Thoroughness::Quick => QUICK_TRIALS,
     };
     let strategies = [Strategy::StdSdn, Strategy::Taktos];
     let cases: Vec<_> = strategies
         .into_iter()
-        .flat_map(|strategy| (0..trials).map(move |trial| case(Kind::Paper, strategy, trial)))
+        .flat_map(|strategy| (0..trials).map(move |trial| case(SwitchKind::Paper, strategy, trial)))
         .collect();
     let seen = side_by_side(&cases, progress, |case| case.stage(settings.seed).play());
     let of = |strategy: Strategy| -> Vec<&Seen> {
@@ -42,7 +42,7 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
         these.map(|(_, seen)| seen).collect()
     };
     let (standard, taktos) = (of(Strategy::StdSdn), of(Strategy::Taktos));
-    let mut outcome = Outcome::default();
+    let mut outcome = ExperimentOutcome::default();
     outcome.rows.extend(rows_of(BY_CONTROLLER, &standard));
     outcome.rows.extend(rows_of(BY_SWITCH, &taktos));
     let ours = times(&taktos, Seen::mode_change);
@@ -63,20 +63,20 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
 }
 
 /// Does it with real frames.
-pub fn run_in_lab(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn run_in_lab(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let trials = match settings.effort {
-        Effort::Full => REAL_TRIALS,
-        Effort::Quick => QUICK_REAL_TRIALS,
+        Thoroughness::Full => REAL_TRIALS,
+        Thoroughness::Quick => QUICK_REAL_TRIALS,
     };
-    let mut outcome = Outcome {
+    let mut outcome = ExperimentOutcome {
         world: World::Lab,
         remarks: vec![lab::about()],
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     };
     let mut by_strategy: Vec<Vec<Played>> = Vec::new();
     for (done, strategy) in (0..).zip([Strategy::StdSdn, Strategy::Taktos]) {
         progress(done, 2);
-        let stage = case(Kind::Real, strategy, 0).stage(settings.seed);
+        let stage = case(SwitchKind::Real, strategy, 0).stage(settings.seed);
         let played = lab::play(&stage, trials).unwrap_or_else(|reason| {
             let reason = format!("{} was left out: {reason}.", strategy.name());
             outcome.remarks.push(reason);
@@ -113,9 +113,9 @@ pub fn run_in_lab(settings: Settings, progress: &mut Progress) -> Outcome {
     outcome
 }
 
-fn case(kind: Kind, strategy: Strategy, trial: u64) -> Case {
-    Case {
-        shape: Shape::Star,
+fn case(kind: SwitchKind, strategy: Strategy, trial: u64) -> MeasurementCase {
+    MeasurementCase {
+        shape: TopologyShape::Star,
         kind,
         strategy,
         rules: RULES,
@@ -126,9 +126,9 @@ fn case(kind: Kind, strategy: Strategy, trial: u64) -> Case {
 
 /// Who changes the mode, and what the paper prints of it: of all, until it has changed,
 /// and of frames out of mode after that; each the mean, the deviation and the longest.
-type Side = (&'static str, [Option<[&'static str; 3]>; 3]);
+type PrintedSide = (&'static str, [Option<[&'static str; 3]>; 3]);
 
-const BY_CONTROLLER: Side = (
+const BY_CONTROLLER: PrintedSide = (
     "Std-SDN",
     [
         Some(["50.65", "17.94", "86"]),
@@ -136,12 +136,12 @@ const BY_CONTROLLER: Side = (
         Some(["9.12", "8.06", "27"]),
     ],
 );
-const BY_SWITCH: Side = ("the same switch with modes", [None; 3]);
+const BY_SWITCH: PrintedSide = ("the same switch with modes", [None; 3]);
 const PRINTED_PARTS: &str =
     "the paper: 31.83 and 12.06 ms on average, of which 2.35 ms overlap: 41.54 ms";
 
 /// Returns the parts of a change, the same of either side.
-fn rows_of((name, printed): Side, seen: &[&Seen]) -> Vec<Row> {
+fn rows_of((name, printed): PrintedSide, seen: &[&Seen]) -> Vec<Row> {
     let parts = [
         ("overall", times(seen, Seen::mode_change)),
         ("until it has changed", times(seen, lab::until_changed)),

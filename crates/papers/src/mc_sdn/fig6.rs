@@ -8,9 +8,9 @@
 //! frame, where the paper reckons with 600.64 us. An entry is not copied: the switches
 //! that ship change one word, so that the figures are those of a hop alone.
 
-use calculus::mode_change::mc_sdn::{Costs, Extent};
+use calculus::mode_change::mc_sdn::{ChangeExtent, Costs};
 use calculus::mode_change::{SIGNALS_AHEAD, SignalHop};
-use measure::document::picture::{BoxChart, BoxSummary, Column, Reference, ReferenceKind};
+use measure::document::picture::{BoxChart, BoxColumn, BoxSummary, Reference, ReferenceKind};
 use measure::reproduction::{Picture, Row};
 use sim::modes::deployment::Strategy;
 use sim::modes::stage::Seen;
@@ -18,11 +18,11 @@ use units::{BitRate, DataSize, Delay};
 
 use super::fig2::{longest, mean, times, with_value};
 use super::lab::{self, Played};
-use super::networks::{Case, Others, Shape};
-use super::switches::{Kind, RATE_MBPS};
+use super::networks::{MeasurementCase, Others, TopologyShape};
+use super::switches::{RATE_MBPS, SwitchKind};
 use crate::amounts::{ms, us};
 use crate::side_by_side::side_by_side;
-use crate::{Effort, Outcome, Progress, Settings, World};
+use crate::{ExperimentOutcome, ExperimentSettings, Progress, Thoroughness, World};
 
 const TRIALS: u64 = 20;
 const QUICK_TRIALS: u64 = 2;
@@ -49,22 +49,22 @@ const FULL_FRAME: DataSize = DataSize::from_bytes(1_538);
 
 /// Measurements of one column of a figure.
 struct Measured {
-    case: Case,
+    case: MeasurementCase,
     load: &'static str,
     seen: Vec<Seen>,
 }
 
-pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let measured = measure(settings, progress);
-    let mut outcome = Outcome {
+    let mut outcome = ExperimentOutcome {
         rows: printed_bounds(),
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     };
     for column in &measured {
         outcome.rows.extend(rows(column));
         outcome.broken.extend(broken(column));
     }
-    for kind in Kind::ALL {
+    for kind in SwitchKind::ALL {
         for strategy in [Strategy::Taktos, Strategy::StdSdn] {
             outcome.pictures.push(picture(&measured, kind, strategy));
         }
@@ -84,17 +84,17 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
     outcome
 }
 
-fn measure(settings: Settings, progress: &mut Progress) -> Vec<Measured> {
+fn measure(settings: ExperimentSettings, progress: &mut Progress) -> Vec<Measured> {
     let trials = match settings.effort {
-        Effort::Full => TRIALS,
-        Effort::Quick => QUICK_TRIALS,
+        Thoroughness::Full => TRIALS,
+        Thoroughness::Quick => QUICK_TRIALS,
     };
     let mut columns = Vec::new();
-    for kind in Kind::ALL {
+    for kind in SwitchKind::ALL {
         for strategy in [Strategy::Taktos, Strategy::StdSdn] {
-            for shape in Shape::ALL {
+            for shape in TopologyShape::ALL {
                 for (load, rules, others) in LOADS {
-                    let case = Case {
+                    let case = MeasurementCase {
                         shape,
                         kind,
                         strategy,
@@ -107,9 +107,9 @@ fn measure(settings: Settings, progress: &mut Progress) -> Vec<Measured> {
             }
         }
     }
-    let cases: Vec<Case> = columns
+    let cases: Vec<MeasurementCase> = columns
         .iter()
-        .flat_map(|(case, _)| (0..trials).map(|trial| Case { trial, ..*case }))
+        .flat_map(|(case, _)| (0..trials).map(|trial| MeasurementCase { trial, ..*case }))
         .collect();
     let mut seen = side_by_side(&cases, progress, |case| case.stage(settings.seed).play());
     let each = usize::try_from(trials).expect("a few");
@@ -123,12 +123,12 @@ fn measure(settings: Settings, progress: &mut Progress) -> Vec<Measured> {
 }
 
 /// Does it with real frames.
-pub fn run_in_lab(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn run_in_lab(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let (trials, loads) = match settings.effort {
-        Effort::Full => (REAL_TRIALS, &LOADS[..]),
-        Effort::Quick => (QUICK_REAL_TRIALS, &LOADS[3..]),
+        Thoroughness::Full => (REAL_TRIALS, &LOADS[..]),
+        Thoroughness::Quick => (QUICK_REAL_TRIALS, &LOADS[3..]),
     };
-    let mut outcome = Outcome {
+    let mut outcome = ExperimentOutcome {
         world: World::Lab,
         remarks: vec![
             lab::about(),
@@ -139,17 +139,17 @@ pub fn run_in_lab(settings: Settings, progress: &mut Progress) -> Outcome {
                  first is the same in virtual time, mean of {QUICK_TRIALS}."
             ),
         ],
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     };
     let steps = loads.len() as u64 * 6;
     let mut measured = Vec::new();
     for strategy in [Strategy::Taktos, Strategy::StdSdn] {
-        for shape in Shape::ALL {
+        for shape in TopologyShape::ALL {
             for (load, rules, others) in loads.iter().copied() {
                 progress(measured.len() as u64, steps);
-                let case = Case {
+                let case = MeasurementCase {
                     shape,
-                    kind: Kind::Real,
+                    kind: SwitchKind::Real,
                     strategy,
                     rules,
                     others,
@@ -176,7 +176,7 @@ pub fn run_in_lab(settings: Settings, progress: &mut Progress) -> Outcome {
     for strategy in [Strategy::Taktos, Strategy::StdSdn] {
         outcome
             .pictures
-            .push(picture(&measured, Kind::Real, strategy));
+            .push(picture(&measured, SwitchKind::Real, strategy));
     }
     outcome
 }
@@ -184,10 +184,10 @@ pub fn run_in_lab(settings: Settings, progress: &mut Progress) -> Outcome {
 /// Enters what was seen in one network. A change while the machine stood still says
 /// nothing of the switches: it is counted, and breaks no bound.
 fn enter(
-    (case, load): (Case, &'static str),
+    (case, load): (MeasurementCase, &'static str),
     played: Vec<Played>,
     seed: u64,
-    outcome: &mut Outcome,
+    outcome: &mut ExperimentOutcome,
     measured: &mut Vec<Measured>,
 ) {
     let (stalled, played): (Vec<_>, Vec<_>) = played.into_iter().partition(|one| one.is_stalled);
@@ -212,11 +212,11 @@ fn enter(
 }
 
 /// Returns how long the same takes in virtual time, in milliseconds.
-fn virtual_mean(case: &Case, seed: u64) -> Option<f64> {
+fn virtual_mean(case: &MeasurementCase, seed: u64) -> Option<f64> {
     let seen: Vec<Seen> = (0..QUICK_TRIALS)
         .map(|trial| {
-            let kind = Kind::Taktos;
-            Case {
+            let kind = SwitchKind::Taktos;
+            MeasurementCase {
                 kind,
                 trial,
                 ..*case
@@ -231,7 +231,7 @@ fn virtual_mean(case: &Case, seed: u64) -> Option<f64> {
 
 fn printed_bounds() -> Vec<Row> {
     let mut rows = Vec::new();
-    for (shape, printed) in Shape::ALL.into_iter().zip(PRINTED_US) {
+    for (shape, printed) in TopologyShape::ALL.into_iter().zip(PRINTED_US) {
         for ((load, rules, _), printed) in LOADS.into_iter().zip(printed) {
             let row = Row::new(
                 format!("{}, {load} rules: bound of the paper", shape.name()),
@@ -244,8 +244,8 @@ fn printed_bounds() -> Vec<Row> {
 }
 
 /// MC-SDN Eq. (1) with the paper's figures.
-fn paper_bound(shape: Shape, rules: usize) -> Delay {
-    Costs::PAPER.mode_change(Extent {
+fn paper_bound(shape: TopologyShape, rules: usize) -> Delay {
+    Costs::PAPER.mode_change(ChangeExtent {
         links: shape.links(),
         rules: rules as u64,
         packets: QUEUED,
@@ -253,7 +253,7 @@ fn paper_bound(shape: Shape, rules: usize) -> Delay {
 }
 
 /// Our own: the hops of the longest of the shortest ways.
-fn analysed_bound(case: &Case) -> Option<Delay> {
+fn analysed_bound(case: &MeasurementCase) -> Option<Delay> {
     let hop = SignalHop {
         rate: BitRate::from_mbps(RATE_MBPS),
         propagation: Delay::from_ns(530),
@@ -268,13 +268,13 @@ fn analysed_bound(case: &Case) -> Option<Delay> {
 fn changes(column: &Measured) -> Vec<f64> {
     let seen: Vec<&Seen> = column.seen.iter().collect();
     match column.case.kind {
-        Kind::Paper | Kind::Taktos => times(&seen, Seen::mode_change),
-        Kind::Real => times(&seen, lab::until_changed),
+        SwitchKind::Paper | SwitchKind::Taktos => times(&seen, Seen::mode_change),
+        SwitchKind::Real => times(&seen, lab::until_changed),
     }
 }
 
 fn name(column: &Measured) -> String {
-    let Case {
+    let MeasurementCase {
         shape,
         kind,
         strategy,
@@ -320,21 +320,21 @@ fn broken(column: &Measured) -> Option<String> {
     (travels && worst > ms(bound)).then(|| format!("{}: {worst} ms, bound {bound}", name(column)))
 }
 
-fn picture(measured: &[Measured], kind: Kind, strategy: Strategy) -> Picture {
+fn picture(measured: &[Measured], kind: SwitchKind, strategy: Strategy) -> Picture {
     let here = |column: &&Measured| column.case.kind == kind && column.case.strategy == strategy;
     let columns = measured.iter().filter(here);
-    let columns = columns.map(|column| Column {
+    let columns = columns.map(|column| BoxColumn {
         label: format!("{} {}", column.case.shape.name(), column.load),
         summary: BoxSummary::of(&mut changes(column)),
         lost_percent: None,
     });
-    let bounds = Shape::ALL
+    let bounds = TopologyShape::ALL
         .into_iter()
         .filter(|_| strategy == Strategy::Taktos);
     let references = bounds.filter_map(|shape| {
         let (label, value) = match kind {
-            Kind::Paper => ("the paper's bound, 100 rules", paper_bound(shape, 100)),
-            Kind::Taktos | Kind::Real => {
+            SwitchKind::Paper => ("the paper's bound, 100 rules", paper_bound(shape, 100)),
+            SwitchKind::Taktos | SwitchKind::Real => {
                 let case = measured
                     .iter()
                     .find(|column| column.case.kind == kind && column.case.shape == shape)?;
@@ -348,14 +348,18 @@ fn picture(measured: &[Measured], kind: Kind, strategy: Strategy) -> Picture {
         })
     });
     let (file, by) = match (kind, strategy) {
-        (Kind::Paper, Strategy::Taktos) => ("fig6b", "by the switches"),
-        (Kind::Paper, Strategy::StdSdn | Strategy::McAgnostic) => ("fig6a", "by a controller"),
-        (Kind::Taktos, Strategy::Taktos) => ("fig6b-ours", "by the switches"),
-        (Kind::Taktos, Strategy::StdSdn | Strategy::McAgnostic) => {
+        (SwitchKind::Paper, Strategy::Taktos) => ("fig6b", "by the switches"),
+        (SwitchKind::Paper, Strategy::StdSdn | Strategy::McAgnostic) => {
+            ("fig6a", "by a controller")
+        }
+        (SwitchKind::Taktos, Strategy::Taktos) => ("fig6b-ours", "by the switches"),
+        (SwitchKind::Taktos, Strategy::StdSdn | Strategy::McAgnostic) => {
             ("fig6a-ours", "by a controller")
         }
-        (Kind::Real, Strategy::Taktos) => ("fig6b-lab", "by the switches"),
-        (Kind::Real, Strategy::StdSdn | Strategy::McAgnostic) => ("fig6a-lab", "by a controller"),
+        (SwitchKind::Real, Strategy::Taktos) => ("fig6b-lab", "by the switches"),
+        (SwitchKind::Real, Strategy::StdSdn | Strategy::McAgnostic) => {
+            ("fig6a-lab", "by a controller")
+        }
     };
     Picture::Boxes(BoxChart {
         name: file.to_owned(),

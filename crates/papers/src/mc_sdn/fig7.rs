@@ -15,10 +15,10 @@ use units::Duration;
 
 use super::fig2::{longest, mean, with_value};
 use super::lab;
-use super::switches::Kind;
+use super::switches::SwitchKind;
 use crate::amounts::real;
 use crate::side_by_side::side_by_side;
-use crate::{Effort, Outcome, Progress, Settings, World};
+use crate::{ExperimentOutcome, ExperimentSettings, Progress, Thoroughness, World};
 
 const CASES: u64 = 300;
 const QUICK_CASES: u64 = 6;
@@ -35,14 +35,14 @@ const BASELINES: [(Strategy, &str, &str); 2] = [
 
 /// What the large message took under each strategy, in the order of
 /// [`Strategy::ALL`].
-type Times = [Option<Duration>; 3];
+type StrategyTimes = [Option<Duration>; 3];
 
-pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let count = match settings.effort {
-        Effort::Full => CASES,
-        Effort::Quick => QUICK_CASES,
+        Thoroughness::Full => CASES,
+        Thoroughness::Quick => QUICK_CASES,
     };
-    let cases: Vec<(Kind, u64)> = Kind::ALL
+    let cases: Vec<(SwitchKind, u64)> = SwitchKind::ALL
         .into_iter()
         .flat_map(|kind| (0..count).map(move |case| (kind, case)))
         .collect();
@@ -50,8 +50,11 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
         let seed = settings.seed.wrapping_mul(1_000_003).wrapping_add(*case);
         Strategy::ALL.map(|strategy| draw::stage(seed, *kind, strategy).play().message)
     });
-    let mut outcome = Outcome::default();
-    for (kind, times) in Kind::ALL.into_iter().zip(times.chunks(cases.len() / 2)) {
+    let mut outcome = ExperimentOutcome::default();
+    for (kind, times) in SwitchKind::ALL
+        .into_iter()
+        .zip(times.chunks(cases.len() / 2))
+    {
         sum_up(kind, times, &mut outcome);
     }
     outcome.remarks.push(format!(
@@ -63,12 +66,12 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
 }
 
 /// Does some of the cases with real frames.
-pub fn run_in_lab(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn run_in_lab(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let count = match settings.effort {
-        Effort::Full => REAL_CASES,
-        Effort::Quick => QUICK_REAL_CASES,
+        Thoroughness::Full => REAL_CASES,
+        Thoroughness::Quick => QUICK_REAL_CASES,
     };
-    let mut outcome = Outcome {
+    let mut outcome = ExperimentOutcome {
         world: World::Lab,
         remarks: vec![
             lab::about(),
@@ -79,16 +82,16 @@ pub fn run_in_lab(settings: Settings, progress: &mut Progress) -> Outcome {
                 ALIKE.as_whole_ms()
             ),
         ],
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     };
-    let mut times: Vec<Times> = Vec::new();
+    let mut times: Vec<StrategyTimes> = Vec::new();
     for case in 0..count {
         let seed = settings.seed.wrapping_mul(1_000_003).wrapping_add(case);
-        let mut taken: Times = [None; 3];
+        let mut taken: StrategyTimes = [None; 3];
         let mut stalled = None;
         for (place, strategy) in (0..).zip(Strategy::ALL) {
             progress(case * 3 + place, count * 3);
-            let stage = draw::stage(seed, Kind::Real, strategy);
+            let stage = draw::stage(seed, SwitchKind::Real, strategy);
             match lab::play_what_fits(&stage) {
                 Ok(played) if played.is_stalled => {
                     stalled = Some("the machine stood still".to_owned())
@@ -108,11 +111,11 @@ pub fn run_in_lab(settings: Settings, progress: &mut Progress) -> Outcome {
         }
     }
     progress(count * 3, count * 3);
-    sum_up(Kind::Real, &times, &mut outcome);
+    sum_up(SwitchKind::Real, &times, &mut outcome);
     outcome
 }
 
-fn sum_up(kind: Kind, times: &[Times], outcome: &mut Outcome) {
+fn sum_up(kind: SwitchKind, times: &[StrategyTimes], outcome: &mut ExperimentOutcome) {
     let name = kind.name();
     let mut whole: Vec<[Duration; 3]> = times
         .iter()
@@ -140,18 +143,18 @@ fn sum_up(kind: Kind, times: &[Times], outcome: &mut Outcome) {
     let row = Row::new(format!("{name}: the same under all three"), "cases");
     let row = row.ours(real(identical.count() as u64));
     outcome.rows.push(match kind {
-        Kind::Paper => row.printed("34"),
-        Kind::Taktos | Kind::Real => row,
+        SwitchKind::Paper => row.printed("34"),
+        SwitchKind::Taktos | SwitchKind::Real => row,
     });
     outcome.pictures.push(picture(kind, &whole));
 }
 
 fn rows_beside(
-    kind: Kind,
+    kind: SwitchKind,
     strategy: Strategy,
     (mean_printed, worst_printed): (&'static str, &'static str),
     whole: &[[Duration; 3]],
-    outcome: &mut Outcome,
+    outcome: &mut ExperimentOutcome,
 ) {
     let name = kind.name();
     let place = Strategy::ALL.iter().position(|it| *it == strategy);
@@ -169,8 +172,8 @@ fn rows_beside(
     outcome
         .rows
         .extend(rows.into_iter().zip(printed).map(|(row, text)| match kind {
-            Kind::Paper | Kind::Real => row.printed(text),
-            Kind::Taktos => row,
+            SwitchKind::Paper | SwitchKind::Real => row.printed(text),
+            SwitchKind::Taktos => row,
         }));
     let worse = whole
         .iter()
@@ -201,7 +204,7 @@ fn alike(one: Duration, other: Duration) -> bool {
     one <= other + ALIKE && other <= one + ALIKE
 }
 
-fn picture(kind: Kind, whole: &[[Duration; 3]]) -> Picture {
+fn picture(kind: SwitchKind, whole: &[[Duration; 3]]) -> Picture {
     let curves = Strategy::ALL.iter().enumerate();
     let curves = curves.map(|(place, strategy)| Curve {
         label: strategy.name().to_owned(),
@@ -212,9 +215,9 @@ fn picture(kind: Kind, whole: &[[Duration; 3]]) -> Picture {
     });
     Picture::Curves(CurveChart {
         name: match kind {
-            Kind::Paper => "fig7".to_owned(),
-            Kind::Taktos => "fig7-ours".to_owned(),
-            Kind::Real => "fig7-lab".to_owned(),
+            SwitchKind::Paper => "fig7".to_owned(),
+            SwitchKind::Taktos => "fig7-ours".to_owned(),
+            SwitchKind::Real => "fig7-lab".to_owned(),
         },
         title: format!("The message that is twice as large, {}", kind.name()),
         x_label: "cases, in the order of Taktos".to_owned(),

@@ -15,10 +15,10 @@ use sim::modes::topology::Topology;
 use units::{BitRate, Delay, Duration};
 
 use super::lab;
-use super::switches::Kind;
+use super::switches::SwitchKind;
 use crate::amounts::real;
 use crate::side_by_side::side_by_side;
-use crate::{Effort, Outcome, Progress, Settings, World};
+use crate::{ExperimentOutcome, ExperimentSettings, Progress, Thoroughness, World};
 
 const RATES_MBPS: [u64; 5] = [20, 40, 60, 80, 94];
 const PERIOD: Duration = Duration::from_ms(10);
@@ -30,22 +30,22 @@ const REAL_TRIAL: Duration = Duration::from_secs(2);
 const QUICK_REAL_TRIAL: Duration = Duration::from_ms(500);
 
 /// What watching a packet takes.
-const fn cost(kind: Kind) -> Delay {
+const fn cost(kind: SwitchKind) -> Delay {
     match kind {
-        Kind::Paper => Delay::from_ns(760),
-        Kind::Taktos => Delay::from_ns(100),
+        SwitchKind::Paper => Delay::from_ns(760),
+        SwitchKind::Taktos => Delay::from_ns(100),
         // It is measured.
-        Kind::Real => Delay::ZERO,
+        SwitchKind::Real => Delay::ZERO,
     }
 }
 
-pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let length = match settings.effort {
-        Effort::Full => TRIAL,
-        Effort::Quick => QUICK_TRIAL,
+        Thoroughness::Full => TRIAL,
+        Thoroughness::Quick => QUICK_TRIAL,
     };
     let mut cases = Vec::new();
-    for kind in Kind::ALL {
+    for kind in SwitchKind::ALL {
         for rate in RATES_MBPS {
             cases.extend([false, true].map(|watched| (kind, rate, watched)));
         }
@@ -53,8 +53,11 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
     let forwarded = side_by_side(&cases, progress, |(kind, rate, watched)| {
         forwarded_mbps(*kind, *rate, *watched, length)
     });
-    let mut outcome = Outcome::default();
-    for (kind, forwarded) in Kind::ALL.into_iter().zip(forwarded.chunks(cases.len() / 2)) {
+    let mut outcome = ExperimentOutcome::default();
+    for (kind, forwarded) in SwitchKind::ALL
+        .into_iter()
+        .zip(forwarded.chunks(cases.len() / 2))
+    {
         let [plain, watched] = [0, 1].map(|which| {
             let each = forwarded.iter().skip(which).step_by(2);
             each.copied().collect::<Vec<f64>>()
@@ -71,7 +74,7 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
     outcome
 }
 
-fn rows(kind: Kind, plain: &[f64], watched: &[f64], outcome: &mut Outcome) {
+fn rows(kind: SwitchKind, plain: &[f64], watched: &[f64], outcome: &mut ExperimentOutcome) {
     for ((rate, plain), watched) in RATES_MBPS.iter().zip(plain).zip(watched) {
         let name = format!("{}, {rate} Mbit/s sent", kind.name());
         let loss = (1.0 - watched / plain) * 100.0;
@@ -85,12 +88,12 @@ fn rows(kind: Kind, plain: &[f64], watched: &[f64], outcome: &mut Outcome) {
 }
 
 /// Does it with real frames.
-pub fn run_in_lab(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn run_in_lab(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let (trials, length) = match settings.effort {
-        Effort::Full => (REAL_TRIALS, REAL_TRIAL),
-        Effort::Quick => (1, QUICK_REAL_TRIAL),
+        Thoroughness::Full => (REAL_TRIALS, REAL_TRIAL),
+        Thoroughness::Quick => (1, QUICK_REAL_TRIAL),
     };
-    let mut outcome = Outcome {
+    let mut outcome = ExperimentOutcome {
         world: World::Lab,
         remarks: vec![
             lab::about(),
@@ -100,7 +103,7 @@ pub fn run_in_lab(settings: Settings, progress: &mut Progress) -> Outcome {
                  and docs/benchmarks.md have it in nanoseconds."
             ),
         ],
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     };
     let steps = RATES_MBPS.len() as u64 * 2 * u64::from(trials);
     let mut done = 0;
@@ -123,13 +126,15 @@ pub fn run_in_lab(settings: Settings, progress: &mut Progress) -> Outcome {
     }
     progress(steps, steps);
     let [plain, watched] = forwarded;
-    rows(Kind::Real, &plain, &watched, &mut outcome);
-    outcome.pictures.push(picture(Kind::Real, plain, watched));
+    rows(SwitchKind::Real, &plain, &watched, &mut outcome);
+    outcome
+        .pictures
+        .push(picture(SwitchKind::Real, plain, watched));
     outcome
 }
 
 fn really_forwarded_mbps(rate: u64, watched: bool, length: Duration) -> Result<f64, String> {
-    let mut stage = stage(Kind::Real, rate, length);
+    let mut stage = stage(SwitchKind::Real, rate, length);
     if watched {
         // The flow keeps its contract: it is watched, and nothing comes of it.
         stage.strategy = Strategy::Taktos;
@@ -146,7 +151,7 @@ fn size_bytes(rate: u64) -> u64 {
 }
 
 /// Returns how much of a flow of messages arrives.
-fn forwarded_mbps(kind: Kind, rate: u64, watched: bool, length: Duration) -> f64 {
+fn forwarded_mbps(kind: SwitchKind, rate: u64, watched: bool, length: Duration) -> f64 {
     let mut stage = stage(kind, rate, length);
     if watched {
         stage.device.processing.per_frame += cost(kind);
@@ -156,7 +161,7 @@ fn forwarded_mbps(kind: Kind, rate: u64, watched: bool, length: Duration) -> f64
 }
 
 /// Returns one switch, and a flow of this rate through it.
-fn stage(kind: Kind, rate: u64, length: Duration) -> Stage {
+fn stage(kind: SwitchKind, rate: u64, length: Duration) -> Stage {
     Stage {
         seed: rate,
         topology: Topology::line(1),
@@ -181,16 +186,16 @@ fn stage(kind: Kind, rate: u64, length: Duration) -> Stage {
     }
 }
 
-fn picture(kind: Kind, plain: Vec<f64>, watched: Vec<f64>) -> Picture {
+fn picture(kind: SwitchKind, plain: Vec<f64>, watched: Vec<f64>) -> Picture {
     let curve = |label: &str, values| Curve {
         label: label.to_owned(),
         values,
     };
     Picture::Curves(CurveChart {
         name: match kind {
-            Kind::Paper => "fig8".to_owned(),
-            Kind::Taktos => "fig8-ours".to_owned(),
-            Kind::Real => "fig8-lab".to_owned(),
+            SwitchKind::Paper => "fig8".to_owned(),
+            SwitchKind::Taktos => "fig8-ours".to_owned(),
+            SwitchKind::Real => "fig8-lab".to_owned(),
         },
         title: format!("What a switch forwards, {}", kind.name()),
         x_label: "sent, Mbit/s".to_owned(),

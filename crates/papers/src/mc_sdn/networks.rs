@@ -6,7 +6,7 @@ use sim::modes::topology::Topology;
 use sim::servers::random::Random;
 use units::{BitRate, Duration};
 
-use super::switches::{Kind, RATE_MBPS};
+use super::switches::{RATE_MBPS, SwitchKind};
 
 const PERIOD: Duration = Duration::from_ms(100);
 const HIGH_BYTES: u32 = 180_000;
@@ -22,7 +22,7 @@ const RECEIVER: usize = 1;
 
 /// A network of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum TopologyShape {
     /// One switch, and all hosts around it.
     Star,
     Grid,
@@ -30,7 +30,7 @@ pub enum Shape {
     Linear,
 }
 
-impl Shape {
+impl TopologyShape {
     pub const ALL: [Self; 3] = [Self::Star, Self::Grid, Self::Linear];
 
     #[must_use]
@@ -72,9 +72,9 @@ impl Shape {
 
 /// What changes from one measurement to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Case {
-    pub shape: Shape,
-    pub kind: Kind,
+pub struct MeasurementCase {
+    pub shape: TopologyShape,
+    pub kind: SwitchKind,
     pub strategy: Strategy,
     /// How many entries of each switch change.
     pub rules: usize,
@@ -91,7 +91,7 @@ pub enum Others {
     TwoLow,
 }
 
-impl Case {
+impl MeasurementCase {
     /// Returns the network, its flows and its controller.
     #[must_use]
     pub fn stage(&self, seed: u64) -> Stage {

@@ -12,7 +12,7 @@ pub const RATE_MBPS: u64 = 100;
 
 /// A kind of switch, with the controller that goes with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SwitchKind {
     /// What the paper used: Odroid boards, and POX on a workstation.
     Paper,
     /// Switches and controller of Taktos.
@@ -21,7 +21,7 @@ pub enum Kind {
     Real,
 }
 
-impl Kind {
+impl SwitchKind {
     pub const ALL: [Self; 2] = [Self::Paper, Self::Taktos];
 
     /// Returns its name in tables.
@@ -112,7 +112,13 @@ mod tests {
     fn reactions_have_the_mean_and_the_deviation_of_the_paper() {
         let mut random = Random::new(1);
         let draws: Vec<f64> = (0..2_000)
-            .map(|_| Kind::Paper.controller(&mut random).reaction.as_secs_f64() * 1e3)
+            .map(|_| {
+                SwitchKind::Paper
+                    .controller(&mut random)
+                    .reaction
+                    .as_secs_f64()
+                    * 1e3
+            })
             .collect();
 
         let mean = draws.iter().sum::<f64>() / 2_000.0;

@@ -46,7 +46,7 @@ const ADD: u8 = 0;
 /// others from the ways of flows do not count, nor do those that delete: they follow
 /// when the flows have their ways.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sent {
+pub struct ControllerReply {
     /// The time to the first FlowMod.
     pub first: Option<time::Duration>,
     pub last: Option<time::Duration>,
@@ -59,7 +59,7 @@ pub struct Sent {
     pub flow_mods: u64,
 }
 
-impl Sent {
+impl ControllerReply {
     /// Appends what was sent next.
     fn go_on(&mut self, next: Self) {
         let first = next.first.map(|first| self.done + first);
@@ -181,10 +181,10 @@ impl<S: Store> Emulation<S> {
 
     /// Hands the controller an input and times what it sends, the answers of the
     /// store included.
-    pub fn timed(&mut self, input: Input<'_>) -> Sent {
+    pub fn timed(&mut self, input: Input<'_>) -> ControllerReply {
         let start = Start::now();
         self.controller.handle(self.now, input);
-        let mut sent = Sent::default();
+        let mut sent = ControllerReply::default();
         loop {
             let mut writes = Vec::new();
             self.carry_out(start, &mut writes, &mut sent);
@@ -206,7 +206,7 @@ impl<S: Store> Emulation<S> {
 
     /// Hands the controller an input, and calls it again as long as it asks for that at
     /// once; times what it sends.
-    pub fn timed_to_the_end(&mut self, input: Input<'_>) -> Sent {
+    pub fn timed_to_the_end(&mut self, input: Input<'_>) -> ControllerReply {
         let mut sent = self.timed(input);
         while self.held.is_none() && self.controller.deadline() <= self.now {
             let next = self.timed(Input::Timeout);
@@ -233,7 +233,7 @@ impl<S: Store> Emulation<S> {
             self.keep(held);
         }
         let mut more = Vec::new();
-        self.carry_out(start, &mut more, &mut Sent::default());
+        self.carry_out(start, &mut more, &mut ControllerReply::default());
         let elapsed = start.elapsed();
         self.keep(more);
         elapsed
@@ -252,7 +252,12 @@ impl<S: Store> Emulation<S> {
     }
 
     /// Takes all that the controller wants done.
-    fn carry_out(&mut self, start: Start, writes: &mut Vec<StoreWrite>, sent: &mut Sent) {
+    fn carry_out(
+        &mut self,
+        start: Start,
+        writes: &mut Vec<StoreWrite>,
+        sent: &mut ControllerReply,
+    ) {
         let before = sent.flow_mods;
         while let Some(output) = self.controller.poll() {
             match output {
@@ -282,7 +287,7 @@ impl<S: Store> Emulation<S> {
     }
 
     /// Asks the controller for something and times what it sends.
-    pub fn request(&mut self, request: Request) -> Sent {
+    pub fn request(&mut self, request: Request) -> ControllerReply {
         self.requests += 1;
         let id = RequestId(self.requests);
         self.timed_to_the_end(Input::Request {

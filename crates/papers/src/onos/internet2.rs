@@ -10,7 +10,7 @@ use sim::parts::{End, LinkPart, Node, Parts, Processing, SwitchPart};
 use units::{Delay, Duration, Instant};
 
 use super::super::amounts::real;
-use super::super::{Outcome, Progress, Settings};
+use super::super::{ExperimentOutcome, ExperimentSettings, Progress};
 use super::emulation::{city_at, config, port_to, switch_config};
 use super::wide_area::WideArea;
 
@@ -25,7 +25,7 @@ const CONTROL_DELAY: Duration = Duration::from_ms(20);
 const ACROSS: f64 = 15_000.0;
 
 /// Discovers the network in virtual time.
-pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let map = WideArea::draw(settings.seed, SWITCHES, LINKS);
     let mut world = sim::World::new(parts(&map, settings.seed));
     let (mut found, mut at) = (0, Instant::ZERO);
@@ -56,9 +56,9 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
                 "virtual time from the first connection on; the controller is 20 ms away from all",
             ),
     ];
-    let mut outcome = Outcome {
+    let mut outcome = ExperimentOutcome {
         rows,
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     };
     if wrong > 0 || links.len() < LINKS {
         outcome.broken.push(format!(

@@ -10,7 +10,7 @@ use super::wide_area::WideArea;
 
 /// What is asked for a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Terms {
+pub enum PathTerms {
     /// A path without a promise; a way around each of its links is written down
     /// beforehand.
     BestEffort,
@@ -124,12 +124,12 @@ pub fn pairs_apart(map: &WideArea, hops: u32) -> Vec<[usize; 2]> {
 
 /// Returns the requirement of the flow with this number from one city to another.
 #[must_use]
-pub fn requirement(number: usize, [from, to]: [usize; 2], terms: Terms) -> Requirement {
+pub fn requirement(number: usize, [from, to]: [usize; 2], terms: PathTerms) -> Requirement {
     let frame = DataSize::from_bytes(108);
     let port = u16::try_from(number % 60_000).unwrap_or_default() + 1;
     let promised = match terms {
-        Terms::BestEffort => None,
-        Terms::Promised | Terms::Protected => Some(Delay::from_us(100_000)),
+        PathTerms::BestEffort => None,
+        PathTerms::Promised | PathTerms::Protected => Some(Delay::from_us(100_000)),
     };
     Requirement {
         name: format!("f{number}"),
@@ -156,8 +156,8 @@ pub fn requirement(number: usize, [from, to]: [usize; 2], terms: Terms) -> Requi
         },
         deadline: promised,
         protection: match terms {
-            Terms::BestEffort | Terms::Promised => Protection::None,
-            Terms::Protected => Protection::Restore {
+            PathTerms::BestEffort | PathTerms::Promised => Protection::None,
+            PathTerms::Protected => Protection::Restore {
                 interruption: Duration::from_ms(50),
                 covers: Cover::CarrierLoss,
             },

@@ -10,7 +10,7 @@ use controller::{Event, Input};
 use measure::reproduction::Row;
 
 use super::super::amounts::real;
-use super::super::{Effort, Outcome, Progress, Settings, World};
+use super::super::{ExperimentOutcome, ExperimentSettings, Progress, Thoroughness, World};
 use super::emulation::Emulation;
 use super::stopwatch::{Stillness, Times};
 use super::wide_area::WideArea;
@@ -21,15 +21,15 @@ const SWITCHES: usize = 81;
 const LINKS: usize = 162;
 
 /// Builds the network again and again.
-pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let (in_memory, durable) = match settings.effort {
-        Effort::Full => (20, 3),
-        Effort::Quick => (2, 1),
+        Thoroughness::Full => (20, 3),
+        Thoroughness::Quick => (2, 1),
     };
     let map = WideArea::draw(settings.seed, SWITCHES, LINKS);
-    let mut outcome = Outcome {
+    let mut outcome = ExperimentOutcome {
         world: World::Process,
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     };
     let mut times = Additions::default();
     for round in 1..=in_memory {
@@ -116,7 +116,12 @@ impl Additions {
         }
     }
 
-    fn report(&self, how: &str, printed: [Option<&'static str>; 2], outcome: &mut Outcome) {
+    fn report(
+        &self,
+        how: &str,
+        printed: [Option<&'static str>; 2],
+        outcome: &mut ExperimentOutcome,
+    ) {
         let switch = self
             .switch
             .rows(&format!("{how}: add a switch"), [printed[0], None]);

@@ -8,9 +8,9 @@ use switch::Link;
 use units::{Duration, Seeded};
 
 use super::super::amounts::real;
-use super::super::{Effort, Outcome, Progress, Settings, World};
-use super::emulation::{Emulation, Sent};
-use super::paths::{Break, Terms, requirement};
+use super::super::{ExperimentOutcome, ExperimentSettings, Progress, Thoroughness, World};
+use super::emulation::{ControllerReply, Emulation};
+use super::paths::{Break, PathTerms, requirement};
 use super::stopwatch::{Stillness, Times};
 use super::wide_area::WideArea;
 
@@ -27,14 +27,14 @@ struct Amounts {
 }
 
 impl Amounts {
-    fn of(effort: Effort) -> Self {
+    fn of(effort: Thoroughness) -> Self {
         match effort {
-            Effort::Full => Self {
+            Thoroughness::Full => Self {
                 flows: 16_000,
                 rerouted: 1_000,
                 repetitions: 60,
             },
-            Effort::Quick => Self {
+            Thoroughness::Quick => Self {
                 flows: 800,
                 rerouted: 100,
                 repetitions: 3,
@@ -44,20 +44,20 @@ impl Amounts {
 }
 
 /// Breaks the link again and again.
-pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let amounts = Amounts::of(settings.effort);
     let map = WideArea::draw(settings.seed, SWITCHES, LINKS);
     let broken = Break::find(&map, HOPS);
-    let mut outcome = Outcome {
+    let mut outcome = ExperimentOutcome {
         world: World::Process,
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     };
     let steps = 2 * amounts.repetitions;
     for (done, terms) in [
-        (0, Terms::Protected),
-        (amounts.repetitions, Terms::BestEffort),
+        (0, PathTerms::Protected),
+        (amounts.repetitions, PathTerms::BestEffort),
     ] {
-        let mut trial = Trial::prepare(&map, &broken, settings.seed, &amounts, terms);
+        let mut trial = BrokenLinkTrial::prepare(&map, &broken, settings.seed, &amounts, terms);
         for repetition in 1..=amounts.repetitions {
             trial.repeat();
             progress(done + repetition, steps);
@@ -81,10 +81,10 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
 }
 
 /// A network in which a link breaks again and again.
-struct Trial<'m> {
+struct BrokenLinkTrial<'m> {
     map: &'m WideArea,
     broken: &'m Break,
-    terms: Terms,
+    terms: PathTerms,
     rerouted: usize,
     emulation: Emulation<MemoryStore>,
     first: Times,
@@ -95,13 +95,13 @@ struct Trial<'m> {
     stillness: Stillness,
 }
 
-impl<'m> Trial<'m> {
+impl<'m> BrokenLinkTrial<'m> {
     fn prepare(
         map: &'m WideArea,
         broken: &'m Break,
         seed: u64,
         amounts: &Amounts,
-        terms: Terms,
+        terms: PathTerms,
     ) -> Self {
         let mut emulation = Emulation::new(map, MemoryStore::default());
         emulation.connect_all();
@@ -130,7 +130,7 @@ impl<'m> Trial<'m> {
     /// Breaks the link, times what follows, and lets everything return.
     fn repeat(&mut self) {
         self.emulation.set_link(self.broken.link, Link::Down);
-        let mut sent: Option<Sent> = None;
+        let mut sent: Option<ControllerReply> = None;
         while let Some((connection, bytes)) = self.emulation.next_for_controller() {
             let bytes = &bytes[..];
             let one = self
@@ -157,14 +157,14 @@ impl<'m> Trial<'m> {
         self.emulation.events.clear();
     }
 
-    fn report(&self, outcome: &mut Outcome) {
+    fn report(&self, outcome: &mut ExperimentOutcome) {
         let (what, note) = match self.terms {
-            Terms::Protected => (
+            PathTerms::Protected => (
                 "promised flows",
                 "the ways without the link were found, reserved and written down when the flows \
                  were admitted, so that nothing is left but to send them",
             ),
-            Terms::BestEffort | Terms::Promised => (
+            PathTerms::BestEffort | PathTerms::Promised => (
                 "best-effort flows",
                 "the ways without the link were found and written down when the flows were \
                  accepted",

@@ -8,9 +8,9 @@ use measure::reproduction::Row;
 use units::Seeded;
 
 use super::super::amounts::real;
-use super::super::{Effort, Outcome, Progress, Settings, World};
+use super::super::{ExperimentOutcome, ExperimentSettings, Progress, Thoroughness, World};
 use super::emulation::Emulation;
-use super::paths::{Terms, pairs_apart, requirement};
+use super::paths::{PathTerms, pairs_apart, requirement};
 use super::stopwatch::{Start, Stillness, Times};
 use super::table2::{HOPS, LINKS, SWITCHES, admit};
 use super::wide_area::WideArea;
@@ -28,15 +28,15 @@ struct Amounts {
 }
 
 impl Amounts {
-    fn of(effort: Effort) -> Self {
+    fn of(effort: Thoroughness) -> Self {
         match effort {
-            Effort::Full => Self {
+            Thoroughness::Full => Self {
                 before: 15_000,
                 more: 1_000,
                 repetitions: 30,
                 in_a_row: 20,
             },
-            Effort::Quick => Self {
+            Thoroughness::Quick => Self {
                 before: 500,
                 more: 100,
                 repetitions: 3,
@@ -47,20 +47,24 @@ impl Amounts {
 }
 
 /// Installs paths and takes them away again.
-pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     let amounts = Amounts::of(settings.effort);
     let map = WideArea::draw(settings.seed, SWITCHES, LINKS);
-    let mut outcome = Outcome {
+    let mut outcome = ExperimentOutcome {
         world: World::Process,
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     };
-    let kinds = [Terms::Promised, Terms::Protected, Terms::BestEffort];
+    let kinds = [
+        PathTerms::Promised,
+        PathTerms::Protected,
+        PathTerms::BestEffort,
+    ];
     let steps = amounts.repetitions * 3;
     for (terms, done) in kinds
         .into_iter()
         .zip((0..).step_by(usize_of(amounts.repetitions)))
     {
-        let mut trial = Trial::prepare(&map, settings.seed, amounts, terms);
+        let mut trial = PathInstallTrial::prepare(&map, settings.seed, amounts, terms);
         for repetition in 1..=amounts.repetitions {
             trial.repeat(usize_of(repetition) % amounts.in_a_row);
             progress(done + repetition, steps);
@@ -94,8 +98,8 @@ struct RequestTimes {
 }
 
 /// A network into which paths are installed again and again.
-struct Trial {
-    terms: Terms,
+struct PathInstallTrial {
+    terms: PathTerms,
     amounts: Amounts,
     pairs: Vec<[usize; 2]>,
     emulation: Emulation<MemoryStore>,
@@ -108,8 +112,8 @@ struct Trial {
     stillness: Stillness,
 }
 
-impl Trial {
-    fn prepare(map: &WideArea, seed: u64, amounts: Amounts, terms: Terms) -> Self {
+impl PathInstallTrial {
+    fn prepare(map: &WideArea, seed: u64, amounts: Amounts, terms: PathTerms) -> Self {
         let mut emulation = Emulation::new(map, MemoryStore::default());
         emulation.connect_all();
         let pairs = pairs_apart(map, HOPS);
@@ -186,11 +190,11 @@ impl Trial {
         self.times = before;
     }
 
-    fn report(&self, outcome: &mut Outcome) {
+    fn report(&self, outcome: &mut ExperimentOutcome) {
         let what = match self.terms {
-            Terms::Promised => "promised paths",
-            Terms::Protected => "promised paths with ways around breaks",
-            Terms::BestEffort => "best-effort paths with ways around breaks",
+            PathTerms::Promised => "promised paths",
+            PathTerms::Protected => "promised paths with ways around breaks",
+            PathTerms::BestEffort => "best-effort paths with ways around breaks",
         };
         let (first, all) = ([Some("34.1"), Some("68.2")], [Some("53.1"), Some("97.9")]);
         for (times, kind, printed) in [

@@ -11,8 +11,8 @@ use measure::measurement::Measurement;
 use measure::reproduction::Row;
 
 use crate::curves::{self, Drawing};
-use crate::devices::{Device, figures, microseconds, setting, times};
-use crate::{Outcome, Progress, Settings, World};
+use crate::devices::{NamedDevice, figures, microseconds, setting, times};
+use crate::{ExperimentOutcome, ExperimentSettings, Progress, World};
 use run::measuring::target::Target;
 
 const QUANTITY: &str = "one-way latency";
@@ -23,10 +23,10 @@ const OTHER_MACHINE: &str = "printed of Open vSwitch 2.4.1 with Gigabit cards: c
 const BARE_METAL: [(&str, &str); 3] = [("125 us", "5.785"), ("500 us", "6.475"), ("2 ms", "1.366")];
 const VIRTUAL: [(&str, &str); 2] = [("125 us", "34.295"), ("2 ms", "113.290")];
 
-pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
-    let mut outcome = Outcome {
+pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
+    let mut outcome = ExperimentOutcome {
         world: World::Lab,
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     };
     let devices = devices();
     let labels: Vec<_> = devices.iter().map(|(device, ..)| device.name).collect();
@@ -78,10 +78,10 @@ const DRAWN: [(&str, &str); 2] = [
     ("p99", "What 99 % of the frames do not exceed"),
 ];
 
-type Printed = &'static [(&'static str, &'static str)];
+type PrintedValues = &'static [(&'static str, &'static str)];
 
-fn devices() -> Vec<(Device, Printed, &'static str)> {
-    let real = |name, target| Device { name, target };
+fn devices() -> Vec<(NamedDevice, PrintedValues, &'static str)> {
+    let real = |name, target| NamedDevice { name, target };
     vec![
         (
             real("Taktos, kernel", Target::Taktos(TaktosEngine::Kernel)),
@@ -102,19 +102,24 @@ fn devices() -> Vec<(Device, Printed, &'static str)> {
             OTHER_MACHINE,
         ),
         (
-            Device::emulated("Pica8 P-3297, emulated", "pica8-p3297"),
+            NamedDevice::emulated("Pica8 P-3297, emulated", "pica8-p3297"),
             &BARE_METAL,
             "the profile has what the paper prints: this shows that the emulation keeps it",
         ),
         (
-            Device::emulated("Open vSwitch 2.4.1, emulated", "open-vswitch-sdn4ci"),
+            NamedDevice::emulated("Open vSwitch 2.4.1, emulated", "open-vswitch-sdn4ci"),
             &VIRTUAL,
             "the profile has what the paper prints: this shows that the emulation keeps it",
         ),
     ]
 }
 
-fn rows(device: &str, measurement: &Measurement, printed: Printed, note: &'static str) -> Vec<Row> {
+fn rows(
+    device: &str,
+    measurement: &Measurement,
+    printed: PrintedValues,
+    note: &'static str,
+) -> Vec<Row> {
     let mut rows = Vec::new();
     for figure in figures(measurement, QUANTITY) {
         let spacing = setting(figure, "interval");
@@ -147,15 +152,15 @@ fn rows(device: &str, measurement: &Measurement, printed: Printed, note: &'stati
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Effort;
+    use crate::Thoroughness;
 
     /// Half of the last digit that SDN4CI prints, but for the first frame of a trial,
     /// which comes after a rest.
     #[test]
     fn emulated_switches_keep_the_means_that_the_paper_prints() {
-        let settings = Settings {
+        let settings = ExperimentSettings {
             seed: 1,
-            effort: Effort::Quick,
+            effort: Thoroughness::Quick,
         };
         let emulated = devices().into_iter().skip(3);
         for (device, printed, note) in emulated {

@@ -20,8 +20,8 @@ use measure::method::{self, named};
 use measure::reproduction::Row;
 use units::Duration;
 
-use crate::devices::{Device, figures, milliseconds, number, times, unit};
-use crate::{Effort, Outcome, Progress, Settings, World};
+use crate::devices::{NamedDevice, figures, milliseconds, number, times, unit};
+use crate::{ExperimentOutcome, ExperimentSettings, Progress, Thoroughness, World};
 use run::measuring::target::Target;
 use run::measuring::turns::{Plan, Turns, in_turns};
 
@@ -32,10 +32,10 @@ const QUICK_ROUNDS: u64 = 3;
 /// How long one trial sends; the paper does not say.
 const TRIAL: Duration = Duration::from_secs(10);
 
-pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
-    let mut outcome = Outcome {
+pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
+    let mut outcome = ExperimentOutcome {
         world: World::Lab,
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     };
     real(settings, progress, &mut outcome);
     emulated(settings, &mut outcome);
@@ -48,13 +48,13 @@ pub fn run(settings: Settings, progress: &mut Progress) -> Outcome {
 }
 
 /// Has the real switches measured in turns.
-fn real(settings: Settings, progress: &mut Progress, outcome: &mut Outcome) {
+fn real(settings: ExperimentSettings, progress: &mut Progress, outcome: &mut ExperimentOutcome) {
     let devices = [
-        Device {
+        NamedDevice {
             name: "Taktos",
             target: Target::Taktos(TaktosEngine::Kernel),
         },
-        Device {
+        NamedDevice {
             name: "Open vSwitch",
             target: Target::OpenVswitch(Carried::Xdp),
         },
@@ -63,9 +63,14 @@ fn real(settings: Settings, progress: &mut Progress, outcome: &mut Outcome) {
 }
 
 /// Has two devices measured in turns.
-fn measure(devices: &[Device; 2], plan: &Plan, progress: &mut Progress, outcome: &mut Outcome) {
+fn measure(
+    devices: &[NamedDevice; 2],
+    plan: &Plan,
+    progress: &mut Progress,
+    outcome: &mut ExperimentOutcome,
+) {
     let stop = Arc::new(AtomicBool::new(false));
-    let mut steps = Steps(progress);
+    let mut steps = TurnProgress(progress);
     let targets = devices.each_ref().map(|device| &device.target);
     let names = devices.each_ref().map(|device| device.name);
     let mut turns = Turns::default();
@@ -100,7 +105,7 @@ fn is_in_table(row: &comparison::Row) -> bool {
     wanted.any(|(method, quantity)| row.method == *method && row.quantity.starts_with(quantity))
 }
 
-fn plan(settings: Settings) -> Plan {
+fn plan(settings: ExperimentSettings) -> Plan {
     let chosen: [(&str, &[(&str, &str)]); 4] = [
         ("latency", &[("interval", "125us,1ms"), ("window", "none")]),
         ("throughput", &[("size", "64,1518")]),
@@ -114,8 +119,8 @@ fn plan(settings: Settings) -> Plan {
         (method, options.collect::<BTreeMap<_, _>>())
     });
     let (effort, rounds, duration) = match settings.effort {
-        Effort::Full => (method::Effort::Full, ROUNDS, Some(TRIAL)),
-        Effort::Quick => (method::Effort::Quick, QUICK_ROUNDS, None),
+        Thoroughness::Full => (method::Effort::Full, ROUNDS, Some(TRIAL)),
+        Thoroughness::Quick => (method::Effort::Quick, QUICK_ROUNDS, None),
     };
     Plan {
         methods: methods.into(),
@@ -174,15 +179,15 @@ fn beside(row: &comparison::Row, names: [&str; 2]) -> Vec<Row> {
 }
 
 /// Has the paper's switches fail over, by their profiles.
-fn emulated(settings: Settings, outcome: &mut Outcome) {
+fn emulated(settings: ExperimentSettings, outcome: &mut ExperimentOutcome) {
     let devices = [
         (
-            Device::emulated("Pica8 P-3297, emulated", "pica8-p3297"),
+            NamedDevice::emulated("Pica8 P-3297, emulated", "pica8-p3297"),
             "467.119",
             Some("797.494"),
         ),
         (
-            Device::emulated("Open vSwitch 2.4.1, emulated", "open-vswitch-sdn4ci"),
+            NamedDevice::emulated("Open vSwitch 2.4.1, emulated", "open-vswitch-sdn4ci"),
             "346.024",
             None,
         ),
@@ -213,9 +218,9 @@ fn emulated(settings: Settings, outcome: &mut Outcome) {
 }
 
 /// Tells the experiment's progress of the turns.
-struct Steps<'a, 'b>(&'a mut Progress<'b>);
+struct TurnProgress<'a, 'b>(&'a mut Progress<'b>);
 
-impl method::Progress for Steps<'_, '_> {
+impl method::Progress for TurnProgress<'_, '_> {
     fn step(&mut self, done: u64, of: u64, _now: &str) {
         (self.0)(done, of);
     }
@@ -225,9 +230,9 @@ impl method::Progress for Steps<'_, '_> {
 mod tests {
     use super::*;
 
-    const QUICK: Settings = Settings {
+    const QUICK: ExperimentSettings = ExperimentSettings {
         seed: 1,
-        effort: Effort::Quick,
+        effort: Thoroughness::Quick,
     };
 
     #[test]
@@ -245,8 +250,8 @@ mod tests {
     #[test]
     fn two_devices_stand_beside_each_other_with_what_follows() {
         let devices = [
-            Device::emulated("Pica8", "pica8-p3297"),
-            Device::emulated("OVS", "open-vswitch-sdn4ci"),
+            NamedDevice::emulated("Pica8", "pica8-p3297"),
+            NamedDevice::emulated("OVS", "open-vswitch-sdn4ci"),
         ];
         let interval = ("interval".to_owned(), "125us".to_owned());
         let window = ("window".to_owned(), "none".to_owned());
@@ -256,7 +261,7 @@ mod tests {
             duration: Some(Duration::from_ms(50)),
             ..plan(QUICK)
         };
-        let mut outcome = Outcome::default();
+        let mut outcome = ExperimentOutcome::default();
 
         measure(&devices, &plan, &mut |_, _| (), &mut outcome);
 
@@ -280,7 +285,7 @@ mod tests {
 
     #[test]
     fn the_papers_switches_fail_over_as_it_prints() {
-        let mut outcome = Outcome::default();
+        let mut outcome = ExperimentOutcome::default();
 
         emulated(QUICK, &mut outcome);
 

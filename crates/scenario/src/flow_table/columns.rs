@@ -7,10 +7,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::flow_table::csv::Row;
+use crate::flow_table::csv::CsvRow;
 use crate::flow_table::{Open, Options, Said};
 use crate::mistake::{Mistake, nearest};
-use crate::problem::{Place, Problems};
+use crate::problem::{Problems, TextSpan};
 use crate::shape::list;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -147,18 +147,18 @@ const UNITS: &[(&str, &str)] = &[
 /// The columns of a table.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
-    known: BTreeMap<Meaning, Column>,
+    known: BTreeMap<Meaning, CsvColumn>,
     /// How many fields a row has.
     pub(super) count: usize,
     /// The columns without a meaning here.
     pub(super) unread: Vec<String>,
-    place: Place,
+    place: TextSpan,
     said: Said,
 }
 
 /// A column of a table.
 #[derive(Clone, Debug)]
-pub(super) struct Column {
+pub(super) struct CsvColumn {
     pub(super) index: usize,
     /// How the header calls it.
     pub(super) name: String,
@@ -168,7 +168,7 @@ pub(super) struct Column {
 
 impl Columns {
     /// Reads the header of a table; reports columns that mean the same.
-    pub(super) fn read(header: &Row<'_>, options: &Options, problems: &mut Problems) -> Self {
+    pub(super) fn read(header: &CsvRow<'_>, options: &Options, problems: &mut Problems) -> Self {
         let mode = options.mode.as_deref();
         let start = header.fields.first().map_or(0, |field| field.place.start);
         let end = header.fields.last().map_or(0, |field| field.place.end);
@@ -178,7 +178,7 @@ impl Columns {
             said: options.said,
             ..Self::default()
         };
-        let mut places: BTreeMap<Meaning, Place> = BTreeMap::new();
+        let mut places: BTreeMap<Meaning, TextSpan> = BTreeMap::new();
         for (index, field) in header.fields.iter().enumerate() {
             let name = field.text.clone().into_owned();
             let Some((meaning, unit)) = meaning(&name, mode) else {
@@ -191,13 +191,15 @@ impl Columns {
                 continue;
             }
             places.insert(meaning, field.place.clone());
-            columns.known.insert(meaning, Column { index, name, unit });
+            columns
+                .known
+                .insert(meaning, CsvColumn { index, name, unit });
         }
         columns
     }
 
     /// Returns the column of a meaning, if there is one.
-    pub(super) fn of(&self, meaning: Meaning) -> Option<&Column> {
+    pub(super) fn of(&self, meaning: Meaning) -> Option<&CsvColumn> {
         self.known.get(&meaning)
     }
 

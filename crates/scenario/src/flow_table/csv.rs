@@ -8,14 +8,14 @@
 use std::borrow::Cow;
 
 use crate::mistake::Mistake;
-use crate::problem::Place;
+use crate::problem::TextSpan;
 
 /// The most columns of a table.
 pub(super) const MOST_COLUMNS: usize = 64;
 
 /// A line of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Row<'a> {
+pub(super) struct CsvRow<'a> {
     /// The line in which it begins, from 1.
     pub(super) line: u32,
     /// Its fields, without quotes and surrounding spaces.
@@ -26,7 +26,7 @@ pub(super) struct Row<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Field<'a> {
     pub(super) text: Cow<'a, str>,
-    pub(super) place: Place,
+    pub(super) place: TextSpan,
 }
 
 /// Reads a table row by row.
@@ -57,7 +57,7 @@ impl<'a> Rows<'a> {
     ///
     /// What is wrong with its quotes, and where; nothing after it can be read
     /// for sure.
-    pub(super) fn next(&mut self) -> Result<Option<Row<'a>>, (Place, Mistake)> {
+    pub(super) fn next(&mut self) -> Result<Option<CsvRow<'a>>, (TextSpan, Mistake)> {
         self.skip_lines_without_fields();
         if self.rest().is_empty() {
             return Ok(None);
@@ -82,7 +82,7 @@ impl<'a> Rows<'a> {
         if self.take(b'\n') {
             self.line += 1;
         }
-        Ok(Some(Row { line, fields }))
+        Ok(Some(CsvRow { line, fields }))
     }
 
     fn rest(&self) -> &'a str {
@@ -106,7 +106,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    fn field(&mut self) -> Result<Field<'a>, (Place, Mistake)> {
+    fn field(&mut self) -> Result<Field<'a>, (TextSpan, Mistake)> {
         while self.separator != b'\t' && (self.take(b' ') || self.take(b'\t')) {}
         match self.take(b'"') {
             true => self.quoted(),
@@ -135,7 +135,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Reads on behind an opening quote.
-    fn quoted(&mut self) -> Result<Field<'a>, (Place, Mistake)> {
+    fn quoted(&mut self) -> Result<Field<'a>, (TextSpan, Mistake)> {
         let start = self.at;
         loop {
             let Some(length) = self.rest().find('"') else {

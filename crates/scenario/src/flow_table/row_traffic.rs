@@ -22,7 +22,7 @@ const VIRTUAL_LINK_JITTER: Duration = Duration::from_us(500);
 
 /// The kinds of traffic that a table may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RowTrafficKind {
     SampledValues,
     Goose,
     Udp,
@@ -30,7 +30,7 @@ pub(super) enum Kind {
     BestEffort,
 }
 
-impl Kind {
+impl RowTrafficKind {
     pub(super) fn of_word(word: &str) -> Option<Self> {
         Some(match word.to_lowercase().as_str() {
             "sv" | "smv" | "sampled-values" | "sampled_values" => Self::SampledValues,
@@ -64,7 +64,7 @@ impl Kind {
 pub(super) struct RowTraffic<'c, 'r, 'a> {
     pub(super) cells: &'c Cells<'r, 'a>,
     pub(super) options: &'c Options,
-    pub(super) kind: Kind,
+    pub(super) kind: RowTrafficKind,
     /// Whether its frames carry a tag, which the size of a payload leaves out.
     pub(super) tagged: bool,
 }
@@ -72,11 +72,11 @@ pub(super) struct RowTraffic<'c, 'r, 'a> {
 impl RowTraffic<'_, '_, '_> {
     pub(super) fn read(&self) -> Result<Traffic, Flaw> {
         match self.kind {
-            Kind::SampledValues => self.sampled_values(),
-            Kind::Goose => self.goose(),
-            Kind::Udp => self.udp(),
-            Kind::Message => self.message(),
-            Kind::BestEffort => self.best_effort(),
+            RowTrafficKind::SampledValues => self.sampled_values(),
+            RowTrafficKind::Goose => self.goose(),
+            RowTrafficKind::Udp => self.udp(),
+            RowTrafficKind::Message => self.message(),
+            RowTrafficKind::BestEffort => self.best_effort(),
         }
     }
 
@@ -203,8 +203,10 @@ impl RowTraffic<'_, '_, '_> {
             (None, None, None) => return Err(no_size()),
         };
         let most = match self.kind {
-            Kind::SampledValues | Kind::Goose => LARGEST_FRAME,
-            Kind::Udp | Kind::Message | Kind::BestEffort => LARGEST_UNTAGGED_FRAME + tag,
+            RowTrafficKind::SampledValues | RowTrafficKind::Goose => LARGEST_FRAME,
+            RowTrafficKind::Udp | RowTrafficKind::Message | RowTrafficKind::BestEffort => {
+                LARGEST_UNTAGGED_FRAME + tag
+            }
         };
         if frame > most {
             let reason = format!("a frame of {frame} is larger than any of Ethernet");

@@ -3,8 +3,8 @@
 use units::{BitRate, DataSize, Delay, Duration, ParseQuantityError};
 
 use super::columns::{Columns, Meaning};
-use super::csv::Row;
-use super::row_traffic::{Kind, RowTraffic};
+use super::csv::CsvRow;
+use super::row_traffic::{RowTraffic, RowTrafficKind};
 use super::{GOOSE, ImportedFlow, Matching, Open, Options, SAMPLED_VALUES};
 use crate::class::DEFAULT_CLASSES;
 use crate::limits::MOST_RECEIVERS;
@@ -34,11 +34,11 @@ impl Flaw {
 /// A row with the meaning of its fields. What is empty is not there.
 pub(super) struct Cells<'r, 'a> {
     columns: &'r Columns,
-    row: &'r Row<'a>,
+    row: &'r CsvRow<'a>,
 }
 
 impl<'r, 'a> Cells<'r, 'a> {
-    pub(super) fn new(columns: &'r Columns, row: &'r Row<'a>) -> Self {
+    pub(super) fn new(columns: &'r Columns, row: &'r CsvRow<'a>) -> Self {
         Self { columns, row }
     }
 
@@ -132,9 +132,9 @@ impl<'r, 'a> Cells<'r, 'a> {
 
     /// Returns the kind that the row states, or the one that its columns suit.
     /// What states no deadline and is not urgent has no promise.
-    fn kind(&self, priority: Option<Priority>) -> Result<Kind, Flaw> {
+    fn kind(&self, priority: Option<Priority>) -> Result<RowTrafficKind, Flaw> {
         let stated = self.text(Meaning::Kind).map(|word| {
-            Kind::of_word(word).ok_or_else(|| {
+            RowTrafficKind::of_word(word).ok_or_else(|| {
                 let reason = format!("unknown kind `{}`", quote(word));
                 Flaw::new(reason, "there are SV, GOOSE, UDP, message and BE")
             })
@@ -147,11 +147,11 @@ impl<'r, 'a> Cells<'r, 'a> {
         };
         let promised = urgent || self.text(Meaning::Deadline).is_some();
         Ok(match stated {
-            Some(Kind::Udp) | None if !promised => Kind::BestEffort,
+            Some(RowTrafficKind::Udp) | None if !promised => RowTrafficKind::BestEffort,
             Some(kind) => kind,
-            None if self.text(Meaning::Message).is_some() => Kind::Message,
-            None if self.text(Meaning::MinTime).is_some() => Kind::Goose,
-            None => Kind::Udp,
+            None if self.text(Meaning::Message).is_some() => RowTrafficKind::Message,
+            None if self.text(Meaning::MinTime).is_some() => RowTrafficKind::Goose,
+            None => RowTrafficKind::Udp,
         })
     }
 
@@ -176,26 +176,30 @@ impl<'r, 'a> Cells<'r, 'a> {
 
     /// Returns the class with its queue: the one that the row names, else the
     /// one of its kind, else the one of its priority.
-    fn class(&self, kind: Kind, priority: Option<Priority>) -> (&'static str, u8) {
+    fn class(&self, kind: RowTrafficKind, priority: Option<Priority>) -> (&'static str, u8) {
         let classes = || DEFAULT_CLASSES.into_iter();
         let of_name = |name: &str| classes().find(|(class, _)| *class == name);
         let by_kind = of_name(kind.class()).expect("every kind has a default class");
         let named = self.text(Meaning::Class);
         let named = named.and_then(|name| of_name(name.to_lowercase().as_str()));
-        let named = named.filter(|(_, queue)| (*queue == 0) == (kind == Kind::BestEffort));
+        let named =
+            named.filter(|(_, queue)| (*queue == 0) == (kind == RowTrafficKind::BestEffort));
         let by_priority = match (kind, priority) {
-            (Kind::Udp | Kind::Message, Some(priority)) => {
+            (RowTrafficKind::Udp | RowTrafficKind::Message, Some(priority)) => {
                 let queue = priority.queue().max(by_kind.1);
                 classes().find(|(_, other)| *other <= queue)
             }
-            (Kind::Udp | Kind::Message, None)
-            | (Kind::SampledValues | Kind::Goose | Kind::BestEffort, _) => None,
+            (RowTrafficKind::Udp | RowTrafficKind::Message, None)
+            | (
+                RowTrafficKind::SampledValues | RowTrafficKind::Goose | RowTrafficKind::BestEffort,
+                _,
+            ) => None,
         };
         named.or(by_priority).unwrap_or(by_kind)
     }
 
-    fn deadline(&self, kind: Kind, options: &Options) -> Result<Option<Duration>, Flaw> {
-        if kind == Kind::BestEffort {
+    fn deadline(&self, kind: RowTrafficKind, options: &Options) -> Result<Option<Duration>, Flaw> {
+        if kind == RowTrafficKind::BestEffort {
             return Ok(None);
         }
         let deadline = self.time(Meaning::Deadline)?.or(options.deadline);
@@ -207,16 +211,18 @@ impl<'r, 'a> Cells<'r, 'a> {
         deadline.map(Some).ok_or_else(missing)
     }
 
-    fn matching(&self, kind: Kind) -> Result<Matching, Flaw> {
+    fn matching(&self, kind: RowTrafficKind) -> Result<Matching, Flaw> {
         let vlan = self.integer(Meaning::Vlan, 4094)?;
         let port = self.integer(Meaning::Port, u32::from(u16::MAX))?;
         let narrow = |number: u32| u16::try_from(number).expect("the limit has 16 bits");
         let link = self.columns.has(Meaning::VirtualLink) || self.columns.has(Meaning::Gap);
         let ether_type = match kind {
-            Kind::SampledValues => Some(SAMPLED_VALUES),
-            Kind::Goose => Some(GOOSE),
-            Kind::Udp if link || port.is_some() || self.text(Meaning::Ip).is_some() => Some(IPV4),
-            Kind::Udp | Kind::Message | Kind::BestEffort => None,
+            RowTrafficKind::SampledValues => Some(SAMPLED_VALUES),
+            RowTrafficKind::Goose => Some(GOOSE),
+            RowTrafficKind::Udp if link || port.is_some() || self.text(Meaning::Ip).is_some() => {
+                Some(IPV4)
+            }
+            RowTrafficKind::Udp | RowTrafficKind::Message | RowTrafficKind::BestEffort => None,
         };
         let destination = match self.text(Meaning::Mac) {
             Some(text) => Some(crate::shape::parse_mac(text).ok_or_else(|| {

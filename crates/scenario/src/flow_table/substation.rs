@@ -19,7 +19,6 @@ mod data_types;
 mod flows;
 mod frame_size;
 mod guard;
-mod lines;
 mod publishers;
 mod subscribers;
 
@@ -29,8 +28,7 @@ use units::Duration;
 use super::{FlowSet, LONGEST_DESCRIPTION, Options};
 use crate::ScenarioError;
 use crate::mistake::{Mistake, nearest, quote};
-use crate::problem::{Place, Problems};
-use lines::Lines;
+use crate::problem::{Problems, TextSpan};
 
 /// The most elements, texts and comments of a description.
 pub(super) const MOST_XML_NODES: u32 = 4 << 20;
@@ -62,7 +60,7 @@ fn read_document(
     text: &str,
     lines: &Lines,
     options: &Options,
-) -> Result<FlowSet, (Place, Mistake)> {
+) -> Result<FlowSet, (TextSpan, Mistake)> {
     if text.len() > LONGEST_DESCRIPTION {
         return Err((0..0, Mistake::too_long(text.len(), LONGEST_DESCRIPTION)));
     }
@@ -97,7 +95,7 @@ fn read_document(
     Ok(flows::read(root, communication, lines, options))
 }
 
-fn find_sub_network(communication: Element<'_>, wanted: &str) -> Result<(), (Place, Mistake)> {
+fn find_sub_network(communication: Element<'_>, wanted: &str) -> Result<(), (TextSpan, Mistake)> {
     let names = || children(communication, "SubNetwork").filter_map(|net| net.attribute("name"));
     if names().any(|name| name == wanted) {
         return Ok(());
@@ -111,7 +109,7 @@ fn find_sub_network(communication: Element<'_>, wanted: &str) -> Result<(), (Pla
     Err((place_of(communication), mistake))
 }
 
-fn not_xml(text: &str, lines: &Lines, error: &roxmltree::Error) -> (Place, Mistake) {
+fn not_xml(text: &str, lines: &Lines, error: &roxmltree::Error) -> (TextSpan, Mistake) {
     let at = error.pos();
     let place = lines.place(text, at.row, at.col);
     let mistake = match error {
@@ -138,7 +136,7 @@ fn quote_long(message: &str) -> String {
 }
 
 /// Returns where the name of an element stands.
-fn place_of(element: Element<'_>) -> Place {
+fn place_of(element: Element<'_>) -> TextSpan {
     let start = element.range().start;
     start..start + 1 + element.tag_name().name().len()
 }
@@ -165,3 +163,37 @@ fn text_of<'d>(element: Element<'d>) -> &'d str {
 
 #[cfg(test)]
 mod tests;
+
+/// Where the lines of a text begin: finds the line of a place in a long text without
+/// reading the text again.
+struct Lines {
+    starts: Vec<usize>,
+}
+
+impl Lines {
+    fn new(text: &str) -> Self {
+        let breaks = text.bytes().enumerate();
+        let behind = breaks
+            .filter(|(_, byte)| *byte == b'\n')
+            .map(|(at, _)| at + 1);
+        let starts = std::iter::once(0).chain(behind).collect();
+        Self { starts }
+    }
+
+    /// Returns the line, from 1, in which a byte stands.
+    fn line_of(&self, byte: usize) -> u32 {
+        let line = self.starts.partition_point(|start| *start <= byte);
+        u32::try_from(line).unwrap_or(u32::MAX)
+    }
+
+    /// Returns the character at a row and a column, both from 1.
+    fn place(&self, text: &str, row: u32, column: u32) -> TextSpan {
+        let index = |number: u32| usize::try_from(number.saturating_sub(1)).unwrap_or(usize::MAX);
+        let start = self.starts.get(index(row)).copied().unwrap_or(text.len());
+        let mut characters = text[start..].char_indices().map(|(at, c)| (start + at, c));
+        match characters.nth(index(column)) {
+            Some((at, c)) => at..at + c.len_utf8(),
+            None => text.len()..text.len(),
+        }
+    }
+}

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use super::FlowNames;
 use super::columns::{Columns, Meaning};
-use super::csv::{Row, Rows};
-use super::flow_names::FlowNames;
+use super::csv::{CsvRow, Rows};
 use super::rows::{Cells, Flaw};
 use super::{FlowSet, ImportedFlow, Open, Options, Remark};
 use crate::ScenarioError;
@@ -105,7 +105,7 @@ fn require(columns: &Columns, options: &Options, problems: &mut Problems) {
 }
 
 /// Notes what of the header has no meaning here.
-fn note_header(header: &Row<'_>, columns: &Columns, set: &mut FlowSet) {
+fn note_header(header: &CsvRow<'_>, columns: &Columns, set: &mut FlowSet) {
     for unread in &columns.unread {
         set.assume(Remark {
             line: header.line,
@@ -124,7 +124,7 @@ fn read_flows(
     problems: &mut Problems,
 ) {
     let limit = usize::try_from(MOST_FLOWS).expect("a usize has 32 bits at least");
-    let mut flows = Flows::default();
+    let mut flows = NamedFlows::default();
     loop {
         let row = match rows.next() {
             Ok(Some(row)) => row,
@@ -162,12 +162,12 @@ fn read_flows(
 
 /// The flows by the names that the table gives them.
 #[derive(Default)]
-struct Flows {
+struct NamedFlows {
     names: FlowNames,
     by_name: BTreeMap<String, usize>,
 }
 
-impl Flows {
+impl NamedFlows {
     /// Adds the flow of a row; one that is there already gets its receivers.
     fn add(&mut self, flow: ImportedFlow, set: &mut FlowSet) -> Result<(), Flaw> {
         if let Some(first) = self.by_name.get(&flow.name) {

@@ -4,9 +4,9 @@ use crate::format::key;
 use crate::format::modes::TREATMENT;
 use crate::limits::{MOST_FLOWS, MOST_RECEIVERS};
 use crate::shape::Need::{Optional, Required};
-use crate::shape::{Choice, Key, Keys, Shape, Table, Zero};
+use crate::shape::{KeyShape, Keys, TableShape, ValueShape, WordChoice, Zero};
 
-static KINDS: Choice = Choice {
+static KINDS: WordChoice = WordChoice {
     what: "kind of flow",
     words: &[
         "sampled-values",
@@ -22,7 +22,7 @@ static KINDS: Choice = Choice {
 /// The word for a flow that is restored.
 pub(crate) const PROTECTION_RESTORE: &str = "restore";
 
-static PROTECTIONS: Choice = Choice {
+static PROTECTIONS: WordChoice = WordChoice {
     what: "protection",
     words: &["none", PROTECTION_RESTORE],
 };
@@ -30,22 +30,22 @@ static PROTECTIONS: Choice = Choice {
 /// The word for an interruption that covers faults which nobody reports, too.
 pub(crate) const COVERS_ANY: &str = "any";
 
-static COVERS_WORDS: Choice = Choice {
+static COVERS_WORDS: WordChoice = WordChoice {
     what: "cover",
     words: &["carrier-loss", COVERS_ANY],
 };
 
-pub(crate) static FLOW: Table = Table {
+pub(crate) static FLOW: TableShape = TableShape {
     title: "a flow",
     keys: &[
         key(
             "like",
             Optional,
-            Shape::Text,
+            ValueShape::Text,
             "the template whose keys it takes over where it has none",
         ),
         KIND,
-        key("from", Optional, Shape::Text, "the host that sends"),
+        key("from", Optional, ValueShape::Text, "the host that sends"),
         key(
             "to",
             Optional,
@@ -56,14 +56,19 @@ pub(crate) static FLOW: Table = Table {
         key(
             "payload",
             Optional,
-            Shape::Size,
+            ValueShape::Size,
             "instead of `frame`, what a UDP datagram carries: the frame has 42 B more",
         ),
-        key("size", Optional, Shape::Size, "the size of each message"),
+        key(
+            "size",
+            Optional,
+            ValueShape::Size,
+            "the size of each message",
+        ),
         key(
             "file",
             Optional,
-            Shape::Text,
+            ValueShape::Text,
             "the recording whose frames are sent (`.csv`: seconds, bits; or a capture, `.pcap`, \
              `.pcapng`), relative to this file",
         ),
@@ -72,7 +77,7 @@ pub(crate) static FLOW: Table = Table {
         key(
             "rate",
             Optional,
-            Shape::Rate,
+            ValueShape::Rate,
             "the rate on the wire, overhead of 24 B a frame included; of best effort, the most that \
              it sends (default what its link carries); of a trace, what its burst follows from \
              (default a quarter above its mean)",
@@ -80,7 +85,7 @@ pub(crate) static FLOW: Table = Table {
         key(
             "burst",
             Optional,
-            Shape::Size,
+            ValueShape::Size,
             "the depth of the token bucket on the wire; default one frame",
         ),
         JITTER,
@@ -89,14 +94,14 @@ pub(crate) static FLOW: Table = Table {
         key(
             "min_spacing",
             Optional,
-            Shape::Time(Zero::Refused),
+            ValueShape::Time(Zero::Refused),
             "the shortest time between two state changes; default `min_time`",
         ),
         CHANGES,
         key(
             "deadline",
             Optional,
-            Shape::Time(Zero::Refused),
+            ValueShape::Time(Zero::Refused),
             "how late a frame may be, from the first bit at the sender to the last bit at the \
              receiver",
         ),
@@ -108,38 +113,38 @@ pub(crate) static FLOW: Table = Table {
         key(
             "modes",
             Optional,
-            Shape::Map(Keys::Names, &TREATMENT),
+            ValueShape::Map(Keys::Names, &TREATMENT),
             "how it is treated at levels above the lowest, by the level's name: \"drop\", or what \
              differs from the level below; default as its criticality says",
         ),
         key(
             "start",
             Optional,
-            Shape::Time(Zero::Allowed),
+            ValueShape::Time(Zero::Allowed),
             "when it begins; default \"0 s\"",
         ),
         key(
             "stop",
             Optional,
-            Shape::Time(Zero::Refused),
+            ValueShape::Time(Zero::Refused),
             "when it ends; default with the run",
         ),
     ],
 };
 
-pub(crate) static FLOW_SET: Table = Table {
+pub(crate) static FLOW_SET: TableShape = TableShape {
     title: "a flow set",
     keys: &[
         key(
             "prefix",
             Required,
-            Shape::Text,
+            ValueShape::Text,
             "what the names begin with; a number follows",
         ),
         key(
             "count",
             Required,
-            Shape::Integer {
+            ValueShape::Integer {
                 least: 1,
                 most: MOST_FLOWS,
             },
@@ -149,7 +154,7 @@ pub(crate) static FLOW_SET: Table = Table {
         key(
             "seed",
             Optional,
-            Shape::Number,
+            ValueShape::Number,
             "what the random choices follow from, apart from the seed of the run, so that every \
              run has the same flows; default 1",
         ),
@@ -168,7 +173,7 @@ pub(crate) static FLOW_SET: Table = Table {
         key(
             "receivers",
             Optional,
-            Shape::Integer {
+            ValueShape::Integer {
                 least: 1,
                 most: MOST_RECEIVERS,
             },
@@ -177,30 +182,30 @@ pub(crate) static FLOW_SET: Table = Table {
         key(
             "frame",
             Optional,
-            Shape::AnyOf(&[Shape::List(&Shape::Size), Shape::Size]),
+            ValueShape::AnyOf(&[ValueShape::List(&ValueShape::Size), ValueShape::Size]),
             "the sizes of frames among which each flow's is drawn, without check sequence",
         ),
         key(
             "size",
             Optional,
-            Shape::AnyOf(&[Shape::List(&Shape::Size), Shape::Size]),
+            ValueShape::AnyOf(&[ValueShape::List(&ValueShape::Size), ValueShape::Size]),
             "the sizes of messages among which each flow's is drawn",
         ),
         key(
             "period",
             Optional,
-            Shape::AnyOf(&[
-                Shape::List(&Shape::Time(Zero::Refused)),
-                Shape::Time(Zero::Refused),
+            ValueShape::AnyOf(&[
+                ValueShape::List(&ValueShape::Time(Zero::Refused)),
+                ValueShape::Time(Zero::Refused),
             ]),
             "the periods among which each flow's is drawn",
         ),
         key(
             "deadline",
             Optional,
-            Shape::AnyOf(&[
-                Shape::List(&Shape::Time(Zero::Refused)),
-                Shape::Time(Zero::Refused),
+            ValueShape::AnyOf(&[
+                ValueShape::List(&ValueShape::Time(Zero::Refused)),
+                ValueShape::Time(Zero::Refused),
             ]),
             "the deadlines among which each flow's is drawn",
         ),
@@ -217,32 +222,32 @@ pub(crate) static FLOW_SET: Table = Table {
     ],
 };
 
-pub(crate) static FLOW_IMPORT: Table = Table {
+pub(crate) static FLOW_IMPORT: TableShape = TableShape {
     title: "a flow import",
     keys: &[
         key(
             "file",
             Required,
-            Shape::Text,
+            ValueShape::Text,
             "the substation description (`.scd`) or the table (`.csv`), relative to this file",
         ),
         key(
             "hosts",
             Optional,
-            Shape::Map(Keys::Names, &Shape::Text),
+            ValueShape::Map(Keys::Names, &ValueShape::Text),
             "the hosts that names of the file stand for, where they differ: \
              `hosts = { IED1 = \"relay1\" }`",
         ),
         key(
             "prefix",
             Optional,
-            Shape::Text,
+            ValueShape::Text,
             "what the names of the flows begin with; default nothing",
         ),
         key(
             "deadline",
             Optional,
-            Shape::Time(Zero::Refused),
+            ValueShape::Time(Zero::Refused),
             "the deadline of flows whose file states none; default of a substation description \
              \"600 us\"",
         ),
@@ -250,7 +255,7 @@ pub(crate) static FLOW_IMPORT: Table = Table {
         key(
             "frequency",
             Optional,
-            Shape::Integer {
+            ValueShape::Integer {
                 least: 1,
                 most: 1000,
             },
@@ -260,19 +265,19 @@ pub(crate) static FLOW_IMPORT: Table = Table {
         key(
             "mode",
             Optional,
-            Shape::Text,
+            ValueShape::Text,
             "of a table with columns for several modes (`period_lo_ms`), the one to read (`lo`)",
         ),
         key(
             "sub_network",
             Optional,
-            Shape::Text,
+            ValueShape::Text,
             "of a substation description, the sub-network to read; default all",
         ),
         key(
             "from",
             Optional,
-            Shape::Text,
+            ValueShape::Text,
             "who sends, if a table has no column for it",
         ),
         key(
@@ -285,7 +290,7 @@ pub(crate) static FLOW_IMPORT: Table = Table {
         key(
             "class",
             Optional,
-            Shape::Text,
+            ValueShape::Text,
             "the class of all; default by kind and priority, see above",
         ),
         CRITICALITY,
@@ -295,107 +300,108 @@ pub(crate) static FLOW_IMPORT: Table = Table {
     ],
 };
 
-const ONE_OR_MORE_TEXTS: Shape = Shape::AnyOf(&[Shape::List(&Shape::Text), Shape::Text]);
+const ONE_OR_MORE_TEXTS: ValueShape =
+    ValueShape::AnyOf(&[ValueShape::List(&ValueShape::Text), ValueShape::Text]);
 
-const KIND: Key = key(
+const KIND: KeyShape = key(
     "kind",
     Optional,
-    Shape::Choice(&KINDS),
+    ValueShape::Choice(&KINDS),
     "what it sends: IEC 61850 Sampled Values, GOOSE, UDP datagrams, messages longer than a frame, \
      the frames of a recording, reads of a value over TCP port 102 as MMS has them, or best effort \
      without a promise",
 );
 
-const FRAME: Key = key(
+const FRAME: KeyShape = key(
     "frame",
     Optional,
-    Shape::Size,
+    ValueShape::Size,
     "the size of each frame without its check sequence, VLAN tag included, \"60 B\" to \"1518 B\"",
 );
 
-const VALUE: Key = key(
+const VALUE: KeyShape = key(
     "value",
     Optional,
-    Shape::Size,
+    ValueShape::Size,
     "the size of the value that is read, \"1 B\" to \"1400 B\"; default \"200 B\"",
 );
 
-const PERIOD: Key = key(
+const PERIOD: KeyShape = key(
     "period",
     Optional,
-    Shape::Time(Zero::Refused),
+    ValueShape::Time(Zero::Refused),
     "the time between two frames, two messages or two requests",
 );
 
-const JITTER: Key = key(
+const JITTER: KeyShape = key(
     "jitter",
     Optional,
-    Shape::Time(Zero::Allowed),
+    ValueShape::Time(Zero::Allowed),
     "how much later than its time a frame may leave the host; default one period for \
      Sampled Values, \"250 us\" for the others",
 );
 
-const MIN_TIME: Key = key(
+const MIN_TIME: KeyShape = key(
     "min_time",
     Optional,
-    Shape::Time(Zero::Refused),
+    ValueShape::Time(Zero::Refused),
     "the time from a state change to its first repetition, doubled with each further one; \
      default \"4 ms\"",
 );
 
-const MAX_TIME: Key = key(
+const MAX_TIME: KeyShape = key(
     "max_time",
     Optional,
-    Shape::Time(Zero::Refused),
+    ValueShape::Time(Zero::Refused),
     "the longest time between two repetitions; default \"1 s\"",
 );
 
-const CHANGES: Key = key(
+const CHANGES: KeyShape = key(
     "changes",
     Optional,
-    Shape::AnyOf(&[
-        Shape::List(&Shape::Time(Zero::Allowed)),
-        Shape::Time(Zero::Refused),
+    ValueShape::AnyOf(&[
+        ValueShape::List(&ValueShape::Time(Zero::Allowed)),
+        ValueShape::Time(Zero::Refused),
     ]),
     "when the state changes: a mean interval for random times, or a list of times; \
      default \"1 s\"",
 );
 
-const CLASS_OF_FLOW: Key = key(
+const CLASS_OF_FLOW: KeyShape = key(
     "class",
     Optional,
-    Shape::Text,
+    ValueShape::Text,
     "its class; default by its kind: GOOSE `protection`, Sampled Values `sampled-values`, best effort \
      `best-effort`, all others `control`; where not all flows fit, those without this key may travel \
      in another one",
 );
 
-const CRITICALITY: Key = key(
+const CRITICALITY: KeyShape = key(
     "criticality",
     Optional,
-    Shape::Integer { least: 0, most: 7 },
+    ValueShape::Integer { least: 0, most: 7 },
     "how much it matters when the network has to choose, 7 most; default 0",
 );
 
-const PROTECTION: Key = key(
+const PROTECTION: KeyShape = key(
     "protection",
     Optional,
-    Shape::Choice(&PROTECTIONS),
+    ValueShape::Choice(&PROTECTIONS),
     "what happens when a link on its path breaks: nothing, or it is restored on an alternative \
      path within `interruption`; default \"none\"",
 );
 
-const COVERS: Key = key(
+const COVERS: KeyShape = key(
     "covers",
     Optional,
-    Shape::Choice(&COVERS_WORDS),
+    ValueShape::Choice(&COVERS_WORDS),
     "which failures `interruption` has to hold for: links whose ends lose the carrier, or silent \
      faults as well; default \"carrier-loss\"",
 );
 
-const INTERRUPTION: Key = key(
+const INTERRUPTION: KeyShape = key(
     "interruption",
     Optional,
-    Shape::Time(Zero::Refused),
+    ValueShape::Time(Zero::Refused),
     "the longest interruption after a failure that keeps the promise of a restored flow",
 );

@@ -3,122 +3,122 @@
 use crate::emulation::MILLION;
 use crate::format::key;
 use crate::shape::Need::{Optional, Required};
-use crate::shape::{Choice, Key, Shape, Table, Zero};
+use crate::shape::{KeyShape, TableShape, ValueShape, WordChoice, Zero};
 
-static ORIGINS: Choice = Choice {
+static ORIGINS: WordChoice = WordChoice {
     what: "origin",
     words: &["measured", "paper", "stated"],
 };
 
-pub(crate) static PROFILE: Table = Table {
+pub(crate) static PROFILE: TableShape = TableShape {
     title: "the profile",
     keys: &[
         key(
             "about",
             Required,
-            Shape::Text,
+            ValueShape::Text,
             "which device in which set-up, in a sentence",
         ),
         key(
             "processing",
             Required,
-            Shape::Table(&PROCESSING),
+            ValueShape::Table(&PROCESSING),
             "the stage shared by all ports",
         ),
         key(
             "lookup",
             Optional,
-            Shape::Table(&LOOKUP),
+            ValueShape::Table(&LOOKUP),
             "what the flow tables add to both times of [processing], where their size matters",
         ),
         key(
             "buffers",
             Required,
-            Shape::Table(&BUFFERS),
+            ValueShape::Table(&BUFFERS),
             "how much the device holds",
         ),
         key(
             "control",
             Required,
-            Shape::Table(&CONTROL),
+            ValueShape::Table(&CONTROL),
             "the times of control messages",
         ),
         key(
             "emulation",
             Optional,
-            Shape::Table(&EMULATION),
+            ValueShape::Table(&EMULATION),
             "how an emulated device of this kind behaves; without it, every time is the longest",
         ),
     ],
 };
 
-pub(crate) static PROCESSING: Table = Table {
+pub(crate) static PROCESSING: TableShape = TableShape {
     title: "[processing]",
     keys: &[
         key(
             "latency",
             Required,
-            Shape::Table(&STATED_DELAY),
+            ValueShape::Table(&STATED_DELAY),
             "the longest time from the arrival of a frame to its queue in an idle switch",
         ),
         key(
             "per_frame",
             Required,
-            Shape::Table(&STATED_DELAY),
+            ValueShape::Table(&STATED_DELAY),
             "the longest time for which a frame occupies the stage; 0 ns at line rate",
         ),
     ],
 };
 
-pub(crate) static LOOKUP: Table = Table {
+pub(crate) static LOOKUP: TableShape = TableShape {
     title: "[lookup]",
     keys: &[
         key(
             "per_mask",
             Required,
-            Shape::Table(&STATED_DELAY),
+            ValueShape::Table(&STATED_DELAY),
             "the time for each mask that a frame is compared under",
         ),
         key(
             "masks",
             Required,
-            Shape::Table(&STATED_COUNT),
+            ValueShape::Table(&STATED_COUNT),
             "how many that are at most",
         ),
         key(
             "per_action",
             Required,
-            Shape::Table(&STATED_DELAY),
+            ValueShape::Table(&STATED_DELAY),
             "the time for each action that is done to a frame",
         ),
         key(
             "actions",
             Required,
-            Shape::Table(&STATED_COUNT),
+            ValueShape::Table(&STATED_COUNT),
             "how many that are at most",
         ),
     ],
 };
 
-pub(crate) static BUFFERS: Table = Table {
+pub(crate) static BUFFERS: TableShape = TableShape {
     title: "[buffers]",
     keys: &[
         key(
             "pool_frames",
             Required,
-            Shape::Table(&STATED_COUNT),
+            ValueShape::Table(&STATED_COUNT),
             "how many frames the switch holds in all",
         ),
         key(
             "queue_frames",
             Required,
-            Shape::Table(&STATED_COUNT),
+            ValueShape::Table(&STATED_COUNT),
             "how many frames one queue of one port holds",
         ),
     ],
 };
 
-pub(crate) static CONTROL: Table = Table {
+pub(crate) static CONTROL: TableShape = TableShape {
     title: "[control]",
     keys: &[
         control(
@@ -138,67 +138,67 @@ pub(crate) static CONTROL: Table = Table {
     ],
 };
 
-pub(crate) static EMULATION: Table = Table {
+pub(crate) static EMULATION: TableShape = TableShape {
     title: "[emulation]",
     keys: &[
         key(
             "link_rate",
             Optional,
-            Shape::Rate,
+            ValueShape::Rate,
             "the rate of the ports between which latency was measured: sending the frame at \
              that rate is in the latency; default no sending is",
         ),
         key(
             "latency",
             Optional,
-            Shape::List(&Shape::Table(&LATENCY)),
+            ValueShape::List(&ValueShape::Table(&LATENCY)),
             "the time from the last bit of a frame in to its last bit out, in an idle device, \
              by setting; default as in [processing]",
         ),
         key(
             "occupancy",
             Optional,
-            Shape::List(&Shape::Table(&OCCUPANCY)),
+            ValueShape::List(&ValueShape::Table(&OCCUPANCY)),
             "for how long a frame occupies the stage shared by all ports, which limits the \
              throughput; linear between the sizes that are given; default as in [processing]",
         ),
         key(
             "loss_ppm",
             Optional,
-            Shape::Table(&STATED_PPM),
+            ValueShape::Table(&STATED_PPM),
             "how many of a million frames are lost in an idle device; default none",
         ),
         key(
             "flow_setup",
             Optional,
-            Shape::Table(&SPREAD),
+            ValueShape::Table(&SPREAD),
             "how much longer than later ones the first frame of a flow takes that the controller \
              has to decide about, the controller's own time apart; default as in [control]",
         ),
         key(
             "link_down",
             Optional,
-            Shape::Table(&SPREAD),
+            ValueShape::Table(&SPREAD),
             "the time from the loss of a port's carrier to the device's noticing it; default \
              that of the world",
         ),
         key(
             "table_entries",
             Optional,
-            Shape::Table(&STATED_COUNT),
+            ValueShape::Table(&STATED_COUNT),
             "how many entries its flow table holds; default 10000",
         ),
     ],
 };
 
-pub(crate) static LATENCY: Table = Table {
+pub(crate) static LATENCY: TableShape = TableShape {
     title: "[[emulation.latency]]",
     keys: &[
         FRAME,
         key(
             "interval",
             Optional,
-            Shape::Time(Zero::Refused),
+            ValueShape::Time(Zero::Refused),
             "the time since the frame before: the setting with the nearest one is taken; \
              default any",
         ),
@@ -215,7 +215,7 @@ pub(crate) static LATENCY: Table = Table {
     ],
 };
 
-pub(crate) static SPREAD: Table = Table {
+pub(crate) static SPREAD: TableShape = TableShape {
     title: "a spread",
     keys: &[
         quantile("min", "the shortest"),
@@ -231,14 +231,14 @@ pub(crate) static SPREAD: Table = Table {
     ],
 };
 
-pub(crate) static OCCUPANCY: Table = Table {
+pub(crate) static OCCUPANCY: TableShape = TableShape {
     title: "[[emulation.occupancy]]",
     keys: &[
         FRAME,
         key(
             "value",
             Required,
-            Shape::Delay(Zero::Allowed),
+            ValueShape::Delay(Zero::Allowed),
             "for how long; 0 ns at line rate",
         ),
         ORIGIN,
@@ -246,13 +246,13 @@ pub(crate) static OCCUPANCY: Table = Table {
     ],
 };
 
-pub(crate) static STATED_PPM: Table = Table {
+pub(crate) static STATED_PPM: TableShape = TableShape {
     title: "a stated share",
     keys: &[
         key(
             "value",
             Required,
-            Shape::Integer {
+            ValueShape::Integer {
                 least: 0,
                 most: MILLION,
             },
@@ -263,22 +263,27 @@ pub(crate) static STATED_PPM: Table = Table {
     ],
 };
 
-pub(crate) static STATED_DELAY: Table = Table {
+pub(crate) static STATED_DELAY: TableShape = TableShape {
     title: "a stated delay",
     keys: &[
-        key("value", Required, Shape::Delay(Zero::Allowed), "the value"),
+        key(
+            "value",
+            Required,
+            ValueShape::Delay(Zero::Allowed),
+            "the value",
+        ),
         ORIGIN,
         NOTE,
     ],
 };
 
-pub(crate) static STATED_COUNT: Table = Table {
+pub(crate) static STATED_COUNT: TableShape = TableShape {
     title: "a stated count",
     keys: &[
         key(
             "value",
             Required,
-            Shape::Integer {
+            ValueShape::Integer {
                 least: 1,
                 most: 100_000_000,
             },
@@ -289,32 +294,32 @@ pub(crate) static STATED_COUNT: Table = Table {
     ],
 };
 
-const FRAME: Key = key(
+const FRAME: KeyShape = key(
     "frame",
     Optional,
-    Shape::Size,
+    ValueShape::Size,
     "the size of the frame without its check sequence; linear between the sizes that are given, \
      the nearest one beyond them; default any",
 );
 
-const ORIGIN: Key = key(
+const ORIGIN: KeyShape = key(
     "origin",
     Required,
-    Shape::Choice(&ORIGINS),
+    ValueShape::Choice(&ORIGINS),
     "how it was obtained",
 );
 
-const NOTE: Key = key(
+const NOTE: KeyShape = key(
     "note",
     Optional,
-    Shape::Text,
+    ValueShape::Text,
     "by which method, on which machine, or in which publication",
 );
 
-const fn quantile(name: &'static str, about: &'static str) -> Key {
-    key(name, Optional, Shape::Delay(Zero::Allowed), about)
+const fn quantile(name: &'static str, about: &'static str) -> KeyShape {
+    key(name, Optional, ValueShape::Delay(Zero::Allowed), about)
 }
 
-const fn control(name: &'static str, about: &'static str) -> Key {
-    key(name, Required, Shape::Table(&STATED_DELAY), about)
+const fn control(name: &'static str, about: &'static str) -> KeyShape {
+    key(name, Required, ValueShape::Table(&STATED_DELAY), about)
 }

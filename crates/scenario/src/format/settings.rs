@@ -2,9 +2,9 @@
 
 use crate::format::key;
 use crate::shape::Need::{Optional, Required};
-use crate::shape::{Choice, Keys, Shape, Table, Zero};
+use crate::shape::{Keys, TableShape, ValueShape, WordChoice, Zero};
 
-static EVENT_KINDS: Choice = Choice {
+static EVENT_KINDS: WordChoice = WordChoice {
     what: "kind of event",
     words: &[
         "cut",
@@ -26,60 +26,60 @@ pub(crate) const CAPTURE_ALL: &str = "all";
 /// The word for sources that are trusted.
 pub(crate) const POLICING_OFF: &str = "off";
 
-static POLICING: Choice = Choice {
+static POLICING: WordChoice = WordChoice {
     what: "choice for policing",
     words: &["on", POLICING_OFF],
 };
 
-static HOST_DISCOVERIES: Choice = Choice {
+static HOST_DISCOVERIES: WordChoice = WordChoice {
     what: "way to find hosts",
     words: &["first-frame", HOSTS_FROM_SCENARIO],
 };
 
-static CAPTURES: Choice = Choice {
+static CAPTURES: WordChoice = WordChoice {
     what: "capture",
     words: &["none", CAPTURE_ALL],
 };
 
-pub(crate) static SCENARIO: Table = Table {
+pub(crate) static SCENARIO: TableShape = TableShape {
     title: "[scenario]",
     keys: &[
         key(
             "title",
             Required,
-            Shape::Text,
+            ValueShape::Text,
             "what the run is called in its report",
         ),
         key(
             "duration",
             Optional,
-            Shape::Time(Zero::Refused),
+            ValueShape::Time(Zero::Refused),
             "how long traffic runs; default \"10 s\"",
         ),
         key(
             "seed",
             Optional,
-            Shape::Number,
+            ValueShape::Number,
             "what the random choices of the run follow from; default 1",
         ),
     ],
 };
 
-pub(crate) static CLASS: Table = Table {
+pub(crate) static CLASS: TableShape = TableShape {
     title: "a class",
     keys: &[
         key(
             "queue",
             Required,
-            Shape::Integer { least: 0, most: 7 },
+            ValueShape::Integer { least: 0, most: 7 },
             "the queue at every port: 7 is served first, 0 last; each class has its own",
         ),
         key(
             "budget",
             Optional,
-            Shape::AnyOf(&[
-                Shape::Map(Keys::Rates, &Shape::Delay(Zero::Refused)),
-                Shape::Delay(Zero::Refused),
+            ValueShape::AnyOf(&[
+                ValueShape::Map(Keys::Rates, &ValueShape::Delay(Zero::Refused)),
+                ValueShape::Delay(Zero::Refused),
             ]),
             "the most delay that one port may add: one for all, or one for each rate of links, \
              such as { \"100 Mbit/s\" = \"300 us\", \"1 Gbit/s\" = \"40 us\" }: the least that \
@@ -88,149 +88,152 @@ pub(crate) static CLASS: Table = Table {
     ],
 };
 
-pub(crate) static EVENT: Table = Table {
+pub(crate) static EVENT: TableShape = TableShape {
     title: "an event",
     keys: &[
         key(
             "at",
             Required,
-            Shape::Time(Zero::Allowed),
+            ValueShape::Time(Zero::Allowed),
             "when it happens, after the start of traffic",
         ),
         key(
             "kind",
             Required,
-            Shape::Choice(&EVENT_KINDS),
+            ValueShape::Choice(&EVENT_KINDS),
             "what happens",
         ),
         key(
             "link",
             Optional,
-            Shape::Text,
+            ValueShape::Text,
             "the link that is cut or healed",
         ),
-        key("host", Optional, Shape::Text, "the host that moves"),
+        key("host", Optional, ValueShape::Text, "the host that moves"),
         key(
             "to",
             Optional,
-            Shape::Text,
+            ValueShape::Text,
             "the switch that the host moves to",
         ),
         key(
             "switch",
             Optional,
-            Shape::Text,
+            ValueShape::Text,
             "the switch that crashes, is killed or restarts",
         ),
         key(
             "flow",
             Optional,
-            Shape::Text,
+            ValueShape::Text,
             "the flow that sends otherwise than it agreed to; it sends messages",
         ),
         key(
             "level",
             Optional,
-            Shape::Text,
+            ValueShape::Text,
             "the level whose period and size the flow sends with",
         ),
         key(
             "size",
             Optional,
-            Shape::Size,
+            ValueShape::Size,
             "the size of the messages that the flow sends instead",
         ),
         key(
             "period",
             Optional,
-            Shape::Time(Zero::Refused),
+            ValueShape::Time(Zero::Refused),
             "the time between two messages of the flow instead",
         ),
         key(
             "until",
             Optional,
-            Shape::Time(Zero::Refused),
+            ValueShape::Time(Zero::Refused),
             "when the flow keeps to its agreement again; default with the run",
         ),
     ],
 };
 
-pub(crate) static ADMISSION: Table = Table {
+pub(crate) static ADMISSION: TableShape = TableShape {
     title: "[admission]",
     keys: &[key(
         "processing_budget",
         Optional,
-        Shape::Delay(Zero::Refused),
+        ValueShape::Delay(Zero::Refused),
         "the most delay that the processing stage of a switch may add: the least that the \
          admission chooses, by default nothing",
     )],
 };
 
-pub(crate) static CONTROLLER: Table = Table {
+pub(crate) static CONTROLLER: TableShape = TableShape {
     title: "[controller]",
     keys: &[
         key(
             "channel_delay",
             Optional,
-            Shape::Delay(Zero::Allowed),
+            ValueShape::Delay(Zero::Allowed),
             "how long a message of the control network travels in the simulation; \
              default \"100 us\"",
         ),
         key(
             "probe_interval",
             Optional,
-            Shape::Time(Zero::Refused),
+            ValueShape::Time(Zero::Refused),
             "the time between two probes of a port for the link behind it; what is longer than the \
              default makes the controller as much more patient with switches, too; default \"1 s\"",
         ),
         key(
             "hosts",
             Optional,
-            Shape::Choice(&HOST_DISCOVERIES),
+            ValueShape::Choice(&HOST_DISCOVERIES),
             "how the controller learns where hosts are; default \"first-frame\"",
         ),
         key(
             "policing",
             Optional,
-            Shape::Choice(&POLICING),
+            ValueShape::Choice(&POLICING),
             "whether the switch that a promised flow enters first drops what exceeds its contract; \
              default \"on\"",
         ),
         key(
             "policing_tolerance",
             Optional,
-            Shape::Time(Zero::Allowed),
+            ValueShape::Time(Zero::Allowed),
             "how much later than they came frames may be judged by that switch, so that so much \
              more of a flow passes at once; default \"0 s\" in virtual time and \"5 ms\" in the lab",
         ),
     ],
 };
 
-pub(crate) static MEASUREMENT: Table = Table {
+pub(crate) static MEASUREMENT: TableShape = TableShape {
     title: "[measurement]",
     keys: &[
         key(
             "warm_up",
             Optional,
-            Shape::Time(Zero::Allowed),
+            ValueShape::Time(Zero::Allowed),
             "how long traffic runs before frames count; default \"0 s\"",
         ),
         key(
             "drain",
             Optional,
-            Shape::Time(Zero::Allowed),
+            ValueShape::Time(Zero::Allowed),
             "how long receivers wait for the last frames; default \"200 ms\"",
         ),
         key(
             "stall_threshold",
             Optional,
-            Shape::Time(Zero::Refused),
+            ValueShape::Time(Zero::Refused),
             "from which length on a stall of the machine sets frames aside; default \"50 us\"",
         ),
         key(
             "capture",
             Optional,
-            Shape::AnyOf(&[Shape::List(&Shape::Text), Shape::Choice(&CAPTURES)]),
+            ValueShape::AnyOf(&[
+                ValueShape::List(&ValueShape::Text),
+                ValueShape::Choice(&CAPTURES),
+            ]),
             "the links written to capture files: \"none\", \"all\" or a list; default \"none\"",
         ),
     ],

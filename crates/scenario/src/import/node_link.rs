@@ -9,12 +9,12 @@ use super::{RawLink, RawNode, RawTopology};
 
 #[derive(Deserialize)]
 struct File {
-    nodes: Vec<Node>,
-    links: Vec<Link>,
+    nodes: Vec<JsonNode>,
+    links: Vec<JsonLink>,
 }
 
 #[derive(Deserialize)]
-struct Node {
+struct JsonNode {
     id: Id,
     name: Option<String>,
     kind: Option<String>,
@@ -22,7 +22,7 @@ struct Node {
 }
 
 #[derive(Deserialize)]
-struct Link {
+struct JsonLink {
     a: Id,
     b: Id,
     length_km: Option<Number>,

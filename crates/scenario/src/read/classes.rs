@@ -7,12 +7,15 @@ use crate::class::DEFAULT_CLASSES;
 use crate::format::CLASS;
 use crate::mistake::Mistake;
 use crate::names::Names;
-use crate::problem::{Place, Problems};
-use crate::record::Record;
+use crate::problem::{Problems, TextSpan};
+use crate::record::LayeredTable;
 use crate::{Budget, Class, ClassIndex};
 
 /// Returns the classes, the most urgent first, and their names.
-pub(super) fn read(file: &Record<'_>, problems: &mut Problems) -> (Vec<Class>, Names<ClassIndex>) {
+pub(super) fn read(
+    file: &LayeredTable<'_>,
+    problems: &mut Problems,
+) -> (Vec<Class>, Names<ClassIndex>) {
     let mut classes = Vec::new();
     for named in file.named("classes") {
         let Some(record) = named.record(&CLASS) else {
@@ -54,7 +57,12 @@ pub(super) fn read(file: &Record<'_>, problems: &mut Problems) -> (Vec<Class>, N
     (classes, names)
 }
 
-fn check_queue(class: &Class, place: &Place, others: &[(Class, Place)], problems: &mut Problems) {
+fn check_queue(
+    class: &Class,
+    place: &TextSpan,
+    others: &[(Class, TextSpan)],
+    problems: &mut Problems,
+) {
     let other = others.iter().find(|(other, _)| other.queue == class.queue);
     if let Some((other, _)) = other {
         let mistake = Mistake::Contradiction {
@@ -68,7 +76,7 @@ fn check_queue(class: &Class, place: &Place, others: &[(Class, Place)], problems
     }
 }
 
-fn budgets(record: &Record<'_>) -> Vec<Budget> {
+fn budgets(record: &LayeredTable<'_>) -> Vec<Budget> {
     let general = record.delay("budget");
     let general = general.map(|delay| Budget { rate: None, delay });
     let by_rate = record.named("budget").into_iter().filter_map(|named| {

@@ -8,12 +8,12 @@ use super::profiles::{count, with_origin};
 use crate::format::profile::{LATENCY, OCCUPANCY, SPREAD, STATED_PPM};
 use crate::limits::MOST_SETTINGS;
 use crate::mistake::Mistake;
-use crate::problem::{Place, Problems};
-use crate::record::{Record, records};
-use crate::shape::Table;
+use crate::problem::{Problems, TextSpan};
+use crate::record::{LayeredTable, records};
+use crate::shape::TableShape;
 use crate::{Emulation, Latency, Occupancy, Quantiles, Stated};
 
-pub(super) fn read(record: &Record<'_>, problems: &mut Problems) -> Emulation {
+pub(super) fn read(record: &LayeredTable<'_>, problems: &mut Problems) -> Emulation {
     let loss = record.record("loss_ppm", &STATED_PPM);
     Emulation {
         link_rate: record.rate("link_rate"),
@@ -30,8 +30,8 @@ pub(super) fn read(record: &Record<'_>, problems: &mut Problems) -> Emulation {
     }
 }
 
-fn latencies(record: &Record<'_>, problems: &mut Problems) -> Vec<Latency> {
-    let mut settings = Settings::default();
+fn latencies(record: &LayeredTable<'_>, problems: &mut Problems) -> Vec<Latency> {
+    let mut settings = SeenSettings::default();
     let rows = rows(record, "latency", &LATENCY, problems);
     let read = rows.iter().filter_map(|row| {
         let (frame, interval) = (row.size("frame"), row.time("interval"));
@@ -51,8 +51,8 @@ fn latencies(record: &Record<'_>, problems: &mut Problems) -> Vec<Latency> {
     read.collect()
 }
 
-fn occupancies(record: &Record<'_>, problems: &mut Problems) -> Vec<Occupancy> {
-    let mut settings = Settings::default();
+fn occupancies(record: &LayeredTable<'_>, problems: &mut Problems) -> Vec<Occupancy> {
+    let mut settings = SeenSettings::default();
     let rows = rows(record, "occupancy", &OCCUPANCY, problems);
     let read = rows.iter().map(|row| {
         let frame = row.size("frame");
@@ -70,11 +70,11 @@ fn occupancies(record: &Record<'_>, problems: &mut Problems) -> Vec<Occupancy> {
 
 /// Returns the tables of the list at a key.
 fn rows<'a>(
-    record: &Record<'a>,
+    record: &LayeredTable<'a>,
     key: &str,
-    table: &'static Table,
+    table: &'static TableShape,
     problems: &mut Problems,
-) -> Vec<Record<'a>> {
+) -> Vec<LayeredTable<'a>> {
     let list = record.item(key).and_then(|item| item.get_ref().as_array());
     let Some(list) = list else { return Vec::new() };
     if list.len() > MOST_SETTINGS {
@@ -91,14 +91,18 @@ fn rows<'a>(
     records(list, table).collect()
 }
 
-fn spread_at(record: &Record<'_>, key: &str, problems: &mut Problems) -> Option<Stated<Quantiles>> {
+fn spread_at(
+    record: &LayeredTable<'_>,
+    key: &str,
+    problems: &mut Problems,
+) -> Option<Stated<Quantiles>> {
     let at = record.has(key).then(|| record.record(key, &SPREAD))?;
     spread(&at, problems)
 }
 
 /// Returns the quantiles of a table; reports that there are none, or that they
 /// descend.
-fn spread(record: &Record<'_>, problems: &mut Problems) -> Option<Stated<Quantiles>> {
+fn spread(record: &LayeredTable<'_>, problems: &mut Problems) -> Option<Stated<Quantiles>> {
     let mut known: Vec<(u32, Delay)> = Vec::new();
     let mut before: Option<(&str, Delay)> = None;
     for (key, per_million) in Quantiles::KEYS {
@@ -133,11 +137,11 @@ fn spread(record: &Record<'_>, problems: &mut Problems) -> Option<Stated<Quantil
 
 /// The settings that a list has so far.
 #[derive(Default)]
-struct Settings(BTreeMap<String, Place>);
+struct SeenSettings(BTreeMap<String, TextSpan>);
 
-impl Settings {
+impl SeenSettings {
     /// Enters a setting; reports that it is there already.
-    fn enter(&mut self, name: String, place: &Place, problems: &mut Problems) {
+    fn enter(&mut self, name: String, place: &TextSpan, problems: &mut Problems) {
         if let Some(first) = self.0.get(&name) {
             let (what, first) = ("the setting", first.clone());
             problems.report(place.clone(), Mistake::Twice { what, name, first });

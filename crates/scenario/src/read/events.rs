@@ -12,22 +12,22 @@ use crate::format::EVENT;
 use crate::limits::MOST_EVENTS;
 use crate::mistake::Mistake;
 use crate::names::Names;
-use crate::plan::Network;
-use crate::problem::{Place, Problems};
+use crate::plan::PlannedNetwork;
+use crate::problem::{Problems, TextSpan};
 use crate::read::modes::Levels;
-use crate::record::{Record, records};
+use crate::record::{LayeredTable, records};
 use crate::shape::list;
 use crate::{
-    Change, End, Event, Flow, FlowIndex, HostIndex, LinkIndex, Node, SwitchIndex, Violation,
+    Change, End, Flow, FlowIndex, HostIndex, LinkIndex, Node, SwitchIndex, TimedEvent, Violation,
 };
 
 /// Returns the events in the order of their times; at the same time in the
 /// order of the file.
 pub(super) fn read(
-    file: &Record<'_>,
+    file: &LayeredTable<'_>,
     subjects: &Subjects<'_>,
     problems: &mut Problems,
-) -> (Vec<Event>, Vec<Violation>) {
+) -> (Vec<TimedEvent>, Vec<Violation>) {
     let list = file
         .item("events")
         .and_then(|events| events.get_ref().as_array());
@@ -56,10 +56,10 @@ pub(super) fn read(
         }
     }
     planned.sort_by_key(|(at, ..)| *at);
-    let mut state = State::new(subjects.network);
+    let mut state = NetworkState::new(subjects.network);
     let events = planned.into_iter().filter_map(|(at, subject, place)| {
         let change = state.apply(subject, place, problems)?;
-        Some(Event { at, change })
+        Some(TimedEvent { at, change })
     });
     (
         events.collect(),
@@ -74,7 +74,7 @@ const KEYS: [&str; 9] = [
 
 /// What events may be about.
 pub(super) struct Subjects<'a> {
-    pub(super) network: &'a Network,
+    pub(super) network: &'a PlannedNetwork,
     pub(super) flows: &'a [Flow],
     pub(super) flow_names: &'a Names<FlowIndex>,
     pub(super) levels: &'a Levels,
@@ -100,7 +100,7 @@ enum NetworkSubject {
 }
 
 fn subject(
-    record: &Record<'_>,
+    record: &LayeredTable<'_>,
     subjects: &Subjects<'_>,
     problems: &mut Problems,
 ) -> Option<Subject> {
@@ -145,7 +145,7 @@ fn subject(
 }
 
 fn check_keys(
-    record: &Record<'_>,
+    record: &LayeredTable<'_>,
     kind: &'static str,
     required: &[&'static str],
     optional: &[&'static str],
@@ -177,7 +177,11 @@ fn check_keys(
     }
 }
 
-fn host(record: &Record<'_>, network: &Network, problems: &mut Problems) -> Option<HostIndex> {
+fn host(
+    record: &LayeredTable<'_>,
+    network: &PlannedNetwork,
+    problems: &mut Problems,
+) -> Option<HostIndex> {
     let (name, place) = (record.text("host")?, record.place_of("host"));
     match network.nodes.find(name, place.clone(), problems)? {
         Node::Host(host) => Some(host),
@@ -193,9 +197,9 @@ fn host(record: &Record<'_>, network: &Network, problems: &mut Problems) -> Opti
 }
 
 fn switch(
-    record: &Record<'_>,
+    record: &LayeredTable<'_>,
     key: &str,
-    network: &Network,
+    network: &PlannedNetwork,
     problems: &mut Problems,
 ) -> Option<SwitchIndex> {
     let (name, place) = (record.text(key)?, record.place_of(key));
@@ -213,8 +217,8 @@ fn switch(
 }
 
 /// The state of the network between events.
-struct State<'a> {
-    network: &'a Network,
+struct NetworkState<'a> {
+    network: &'a PlannedNetwork,
     cut: BTreeSet<LinkIndex>,
     crashed: BTreeSet<SwitchIndex>,
     /// The switch of each host that has moved.
@@ -223,8 +227,8 @@ struct State<'a> {
     added_ports: BTreeMap<SwitchIndex, u32>,
 }
 
-impl<'a> State<'a> {
-    fn new(network: &'a Network) -> Self {
+impl<'a> NetworkState<'a> {
+    fn new(network: &'a PlannedNetwork) -> Self {
         Self {
             network,
             cut: BTreeSet::new(),
@@ -237,7 +241,7 @@ impl<'a> State<'a> {
     fn apply(
         &mut self,
         subject: NetworkSubject,
-        place: Place,
+        place: TextSpan,
         problems: &mut Problems,
     ) -> Option<Change> {
         let link_name = |link: LinkIndex| &self.network.links[link.0].name;

@@ -13,10 +13,10 @@ use units::Duration;
 use crate::flow_table::{self, FlowSet, ImportedFlow, Options, Said};
 use crate::format::FLOW_IMPORT;
 use crate::mistake::{Mistake, quote};
-use crate::problem::{Place, Problems};
+use crate::problem::{Problems, TextSpan};
 use crate::read::Loader;
-use crate::read::flows::{Flows, Terms, protection};
-use crate::record::{Record, records};
+use crate::read::flows::{FlowReader, Terms, protection};
+use crate::record::{LayeredTable, records};
 use crate::shape::is_name;
 use crate::{
     Criticality, HostIndex, ImportedFile, LARGEST_UNTAGGED_FRAME, Protection, SMALLEST_FRAME,
@@ -25,22 +25,22 @@ use crate::{
 
 /// A file and what its scenario says of it.
 struct Import<'r, 'a> {
-    record: &'r Record<'a>,
+    record: &'r LayeredTable<'a>,
     file: &'a str,
     /// The place of the name of the file.
-    place: Place,
+    place: TextSpan,
     /// The hosts that names of the file stand for.
-    hosts: BTreeMap<&'a str, (&'a str, Place)>,
+    hosts: BTreeMap<&'a str, (&'a str, TextSpan)>,
     protection: Protection,
     /// The names of hosts and classes that are not there, which were reported.
     missing: BTreeSet<String>,
 }
 
-impl Flows<'_> {
+impl FlowReader<'_> {
     /// Reads `[[flow_imports]]`.
     pub(super) fn read_imports(
         &mut self,
-        file: &Record<'_>,
+        file: &LayeredTable<'_>,
         load: &mut Loader<'_>,
         problems: &mut Problems,
     ) -> Vec<ImportedFile> {
@@ -269,7 +269,7 @@ impl Import<'_, '_> {
     }
 }
 
-fn hosts<'a>(record: &Record<'a>) -> BTreeMap<&'a str, (&'a str, Place)> {
+fn hosts<'a>(record: &LayeredTable<'a>) -> BTreeMap<&'a str, (&'a str, TextSpan)> {
     let entries = record.entries("hosts").map(|(entries, _)| entries);
     let entries = entries.into_iter().flat_map(DeTable::iter);
     entries

@@ -8,19 +8,19 @@ use crate::HostIndex;
 use crate::format::FLOW_SET;
 use crate::limits::MOST_FLOWS;
 use crate::mistake::{Mistake, quote};
-use crate::problem::{Place, Problems};
-use crate::read::flows::{Flows, Terms};
-use crate::read::traffic::{Kind, Values};
-use crate::record::{Record, records};
-use crate::shape::{Shape, Zero, is_name};
+use crate::problem::{Problems, TextSpan};
+use crate::read::flows::{FlowReader, Terms};
+use crate::read::traffic::{TrafficKind, Values};
+use crate::record::{LayeredTable, records};
+use crate::shape::{ValueShape, Zero, is_name};
 
 const DEFAULT_SEED: u64 = 1;
 /// How often a set draws again when a draw has no path or repeats a host.
 const DRAWS_PER_RECEIVER: u32 = 1_000;
 
-impl Flows<'_> {
+impl FlowReader<'_> {
     /// Reads `[[flow_sets]]`.
-    pub(super) fn read_sets(&mut self, file: &Record<'_>, problems: &mut Problems) {
+    pub(super) fn read_sets(&mut self, file: &LayeredTable<'_>, problems: &mut Problems) {
         let sets = file
             .item("flow_sets")
             .and_then(|sets| sets.get_ref().as_array());
@@ -29,7 +29,7 @@ impl Flows<'_> {
         }
     }
 
-    fn read_set(&mut self, record: &Record<'_>, problems: &mut Problems) {
+    fn read_set(&mut self, record: &LayeredTable<'_>, problems: &mut Problems) {
         let set = Set::read(self, record, problems);
         let Some(set) = set.filter(|_| problems.is_empty()) else {
             return;
@@ -55,7 +55,7 @@ impl Flows<'_> {
         &mut self,
         set: &Set<'_>,
         n: usize,
-        record: &Record<'_>,
+        record: &LayeredTable<'_>,
         random: &mut Seeded,
         problems: &mut Problems,
     ) -> bool {
@@ -113,7 +113,7 @@ impl Flows<'_> {
 struct Set<'a> {
     prefix: &'a str,
     count: usize,
-    kind: Kind,
+    kind: TrafficKind,
     from: Vec<HostIndex>,
     to: Vec<HostIndex>,
     receivers: usize,
@@ -126,7 +126,11 @@ struct Set<'a> {
 }
 
 impl<'a> Set<'a> {
-    fn read(flows: &Flows<'_>, record: &Record<'a>, problems: &mut Problems) -> Option<Self> {
+    fn read(
+        flows: &FlowReader<'_>,
+        record: &LayeredTable<'a>,
+        problems: &mut Problems,
+    ) -> Option<Self> {
         let prefix = record.text("prefix");
         // Room for the number of the last flow.
         if let Some(bad) = prefix.filter(|prefix| !is_name(&format!("{prefix}1000000"))) {
@@ -138,8 +142,8 @@ impl<'a> Set<'a> {
         }
         let from = hosts(flows, "from", record, problems);
         let to = hosts(flows, "to", record, problems);
-        let kind = Kind::of(record)?;
-        if kind == Kind::Trace {
+        let kind = TrafficKind::of(record)?;
+        if kind == TrafficKind::Trace {
             let mistake = Mistake::Contradiction {
                 sentence: "a flow set draws its traffic, and a trace has nothing to draw"
                     .to_owned(),
@@ -187,9 +191,9 @@ impl<'a> Set<'a> {
 
 /// Returns the hosts that a key names; all if it is not there.
 fn hosts(
-    flows: &Flows<'_>,
+    flows: &FlowReader<'_>,
     key: &str,
-    record: &Record<'_>,
+    record: &LayeredTable<'_>,
     problems: &mut Problems,
 ) -> Vec<HostIndex> {
     if !record.has(key) {
@@ -202,13 +206,13 @@ fn hosts(
 }
 
 fn drawn<T>(
-    record: &Record<'_>,
+    record: &LayeredTable<'_>,
     key: &str,
-    read: fn(&Shape, &DeValue<'_>) -> Option<T>,
-) -> Vec<(T, Place)> {
+    read: fn(&ValueShape, &DeValue<'_>) -> Option<T>,
+) -> Vec<(T, TextSpan)> {
     let shape = match key {
-        "frame" | "size" => Shape::Size,
-        _ => Shape::Time(Zero::Refused),
+        "frame" | "size" => ValueShape::Size,
+        _ => ValueShape::Time(Zero::Refused),
     };
     let items = record.items(key).into_iter();
     items
@@ -216,6 +220,6 @@ fn drawn<T>(
         .collect()
 }
 
-fn without_places<T>(drawn: Vec<(T, Place)>) -> Vec<T> {
+fn without_places<T>(drawn: Vec<(T, TextSpan)>) -> Vec<T> {
     drawn.into_iter().map(|(value, _)| value).collect()
 }

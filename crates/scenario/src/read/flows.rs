@@ -10,13 +10,13 @@ use crate::format::{COVERS_ANY, FLOW, PROTECTION_RESTORE};
 use crate::limits::{MOST_FLOWS, MOST_GROUPS, MOST_RECEIVERS};
 use crate::mistake::Mistake;
 use crate::names::Names;
-use crate::plan::Network;
-use crate::problem::{Place, Problems};
+use crate::plan::PlannedNetwork;
+use crate::problem::{Problems, TextSpan};
 use crate::read::Loader;
-use crate::read::modes::{Levels, Reader};
+use crate::read::modes::{LevelReader, Levels};
 use crate::read::recordings::Recordings;
-use crate::read::traffic::{Kind, Values};
-use crate::record::Record;
+use crate::read::traffic::{TrafficKind, Values};
+use crate::record::LayeredTable;
 use crate::{
     ClassIndex, Criticality, Destination, Flow, FlowIndex, HostIndex, ImportedFile, Node,
     Protection, Traffic,
@@ -31,8 +31,8 @@ const FIRST_SAMPLED_VALUES_APPLICATION: u16 = 0x4000;
 const APPLICATIONS: u16 = 0x4000;
 
 /// The flows read so far, and what reading further ones needs.
-pub(super) struct Flows<'a> {
-    pub(super) network: &'a Network,
+pub(super) struct FlowReader<'a> {
+    pub(super) network: &'a PlannedNetwork,
     classes: &'a Names<ClassIndex>,
     duration: Duration,
     levels: &'a Levels,
@@ -59,9 +59,9 @@ pub(super) struct Terms {
     pub(super) stop: Option<Duration>,
 }
 
-impl<'a> Flows<'a> {
+impl<'a> FlowReader<'a> {
     pub(super) fn new(
-        network: &'a Network,
+        network: &'a PlannedNetwork,
         classes: &'a Names<ClassIndex>,
         levels: &'a Levels,
         duration: Duration,
@@ -85,7 +85,7 @@ impl<'a> Flows<'a> {
     /// the recordings that they send.
     pub(super) fn read(
         &mut self,
-        file: &Record<'_>,
+        file: &LayeredTable<'_>,
         load: &mut Loader<'_>,
         problems: &mut Problems,
     ) -> Vec<ImportedFile> {
@@ -139,11 +139,11 @@ impl<'a> Flows<'a> {
     fn read_flow(
         &mut self,
         name: &str,
-        record: &Record<'_>,
+        record: &LayeredTable<'_>,
         load: &mut Loader<'_>,
         problems: &mut Problems,
     ) -> Option<()> {
-        let kind = Kind::of(record);
+        let kind = TrafficKind::of(record);
         if !record.has("kind") {
             problems.report(record.place.clone(), record.missing("kind"));
         }
@@ -152,7 +152,7 @@ impl<'a> Flows<'a> {
         let kind = kind?;
         kind.check_keys(record, problems);
         let mut values = Values::of_flow(kind, record, problems);
-        if kind == Kind::Trace {
+        if kind == TrafficKind::Trace {
             values.recording = self.recordings.of_flow(record, load, problems);
         }
         let traffic = values.traffic(kind);
@@ -167,7 +167,7 @@ impl<'a> Flows<'a> {
             record,
             &traffic,
             &terms,
-            &mut Reader {
+            &mut LevelReader {
                 flows: self,
                 ends: (source, &receivers),
                 problems,
@@ -184,7 +184,7 @@ impl<'a> Flows<'a> {
     pub(super) fn add(
         &mut self,
         name: &str,
-        place: Place,
+        place: TextSpan,
         (source, receivers): (HostIndex, Vec<HostIndex>),
         traffic: Traffic,
         terms: Terms,
@@ -215,7 +215,7 @@ impl<'a> Flows<'a> {
     pub(super) fn host(
         &self,
         name: &str,
-        place: Place,
+        place: TextSpan,
         problems: &mut Problems,
     ) -> Option<HostIndex> {
         match self.network.nodes.find(name, place.clone(), problems)? {
@@ -239,13 +239,13 @@ impl<'a> Flows<'a> {
     pub(super) fn class(
         &self,
         name: &str,
-        place: Place,
+        place: TextSpan,
         problems: &mut Problems,
     ) -> Option<ClassIndex> {
         self.classes.find(name, place, problems)
     }
 
-    fn source(&self, record: &Record<'_>, problems: &mut Problems) -> Option<HostIndex> {
+    fn source(&self, record: &LayeredTable<'_>, problems: &mut Problems) -> Option<HostIndex> {
         if !record.has("from") {
             problems.report(record.place.clone(), record.missing("from"));
         }
@@ -254,9 +254,9 @@ impl<'a> Flows<'a> {
 
     fn receivers(
         &self,
-        record: &Record<'_>,
+        record: &LayeredTable<'_>,
         source: Option<HostIndex>,
-        kind: Option<Kind>,
+        kind: Option<TrafficKind>,
         problems: &mut Problems,
     ) -> Vec<HostIndex> {
         if !record.has("to") {
@@ -266,7 +266,7 @@ impl<'a> Flows<'a> {
         let names = record.texts("to");
         self.check_receiver_count(names.len(), kind, record, problems);
         let mut receivers = Vec::with_capacity(names.len());
-        let mut first: BTreeMap<HostIndex, Place> = BTreeMap::new();
+        let mut first: BTreeMap<HostIndex, TextSpan> = BTreeMap::new();
         for (name, place) in names {
             let Some(host) = self.host(name, place.clone(), problems) else {
                 continue;
@@ -291,8 +291,8 @@ impl<'a> Flows<'a> {
     fn check_receiver_count(
         &self,
         count: usize,
-        kind: Option<Kind>,
-        record: &Record<'_>,
+        kind: Option<TrafficKind>,
+        record: &LayeredTable<'_>,
         problems: &mut Problems,
     ) {
         let limit = match kind {
@@ -315,8 +315,8 @@ impl<'a> Flows<'a> {
     /// Reads the terms of a flow or of a flow set.
     pub(super) fn terms(
         &self,
-        kind: Kind,
-        record: &Record<'_>,
+        kind: TrafficKind,
+        record: &LayeredTable<'_>,
         problems: &mut Problems,
     ) -> Option<Terms> {
         let named = record.text("class");
@@ -336,7 +336,11 @@ impl<'a> Flows<'a> {
         })
     }
 
-    fn times(&self, record: &Record<'_>, problems: &mut Problems) -> (Duration, Option<Duration>) {
+    fn times(
+        &self,
+        record: &LayeredTable<'_>,
+        problems: &mut Problems,
+    ) -> (Duration, Option<Duration>) {
         if !record.knows("start") {
             return (Duration::ZERO, None);
         }
@@ -364,7 +368,7 @@ impl<'a> Flows<'a> {
         traffic: &Traffic,
         source: HostIndex,
         receivers: &[HostIndex],
-        place: &Place,
+        place: &TextSpan,
         problems: &mut Problems,
     ) -> bool {
         let Some(contract) = traffic.contract() else {
@@ -409,7 +413,7 @@ impl<'a> Flows<'a> {
         traffic: &Traffic,
         source: HostIndex,
         receivers: &[HostIndex],
-        place: Place,
+        place: TextSpan,
         problems: &mut Problems,
     ) -> Destination {
         let ethernet = |kind: u8, first: u16, group: u16| {
@@ -448,7 +452,7 @@ impl<'a> Flows<'a> {
         &mut self,
         source: HostIndex,
         receiver: HostIndex,
-        place: Place,
+        place: TextSpan,
         problems: &mut Problems,
     ) -> Destination {
         let (from, to) = (
@@ -469,7 +473,12 @@ impl<'a> Flows<'a> {
         }
     }
 
-    fn unicast(&mut self, host: HostIndex, place: Place, problems: &mut Problems) -> Destination {
+    fn unicast(
+        &mut self,
+        host: HostIndex,
+        place: TextSpan,
+        problems: &mut Problems,
+    ) -> Destination {
         let used = self.ports_used.entry(host).or_default();
         let port = FIRST_UDP_PORT.checked_add(*used);
         if port.is_none() {
@@ -495,7 +504,7 @@ impl<'a> Flows<'a> {
     }
 }
 
-fn check_template(template: &Record<'_>, problems: &mut Problems) {
+fn check_template(template: &LayeredTable<'_>, problems: &mut Problems) {
     if template.has("like") {
         let mistake = Mistake::Contradiction {
             sentence: "a template takes over the keys of no other".to_owned(),
@@ -503,12 +512,12 @@ fn check_template(template: &Record<'_>, problems: &mut Problems) {
         };
         problems.report(template.place_of("like"), mistake);
     }
-    if let Some(kind) = Kind::of(template) {
+    if let Some(kind) = TrafficKind::of(template) {
         kind.check_meaning(template, problems);
     }
 }
 
-pub(super) fn protection(record: &Record<'_>, problems: &mut Problems) -> Protection {
+pub(super) fn protection(record: &LayeredTable<'_>, problems: &mut Problems) -> Protection {
     let restore = record.choice("protection") == Some(PROTECTION_RESTORE);
     if restore && !record.has("interruption") {
         problems.report(
@@ -535,7 +544,7 @@ pub(super) fn protection(record: &Record<'_>, problems: &mut Problems) -> Protec
 }
 
 /// Returns the value that makes the rate of a flow.
-fn rate_place(record: &Record<'_>) -> Place {
+fn rate_place(record: &LayeredTable<'_>) -> TextSpan {
     let keys = ["rate", "period", "min_time", "size", "file"];
     let key = keys.into_iter().find(|key| record.has(key));
     record.place_of(key.unwrap_or("kind"))
@@ -543,7 +552,7 @@ fn rate_place(record: &Record<'_>) -> Place {
 
 /// Returns for each switch the least index of the switches that paths connect
 /// it with.
-fn connected_parts(network: &Network) -> Vec<usize> {
+fn connected_parts(network: &PlannedNetwork) -> Vec<usize> {
     let mut neighbours = vec![Vec::new(); network.switches.len()];
     for link in &network.links {
         if let [Node::Switch(one), Node::Switch(other)] = link.ends.map(|end| end.node) {

@@ -8,12 +8,12 @@ use crate::format::{FLOW_LEVEL, MODES};
 use crate::mistake::Mistake;
 use crate::modes::{DEFAULT_HEARTBEAT, DEFAULT_HOLD};
 use crate::names::Names;
-use crate::problem::{Place, Problems};
-use crate::read::flows::{Flows, Terms};
-use crate::record::{Named, Record};
+use crate::problem::{Problems, TextSpan};
+use crate::read::flows::{FlowReader, Terms};
+use crate::record::{LayeredTable, Named};
 use crate::shape::{is_name, list};
 use crate::{
-    Criticality, HostIndex, Level, LevelIndex, MOST_LEVELS, Message, MessageContract, Modes,
+    Criticality, HostIndex, LevelIndex, MOST_LEVELS, Message, MessageContract, Modes, NamedLevel,
     Service, Strategy, Traffic, Treatment,
 };
 
@@ -24,7 +24,7 @@ pub(super) struct Levels {
 }
 
 /// Reads `[modes]`.
-pub(super) fn read(file: &Record<'_>, problems: &mut Problems) -> Levels {
+pub(super) fn read(file: &LayeredTable<'_>, problems: &mut Problems) -> Levels {
     let mut names = Names::new("level", "`levels` of [modes]");
     if !file.has("modes") {
         return Levels { modes: None, names };
@@ -53,11 +53,11 @@ pub(super) fn read(file: &Record<'_>, problems: &mut Problems) -> Levels {
 }
 
 fn read_levels(
-    record: &Record<'_>,
+    record: &LayeredTable<'_>,
     names: &mut Names<LevelIndex>,
     problems: &mut Problems,
-) -> Vec<Level> {
-    let mut levels: Vec<Level> = Vec::new();
+) -> Vec<NamedLevel> {
+    let mut levels: Vec<NamedLevel> = Vec::new();
     let stated = record.texts("levels");
     let (count, place) = (stated.len(), record.place_of("levels"));
     if count > MOST_LEVELS {
@@ -75,7 +75,7 @@ fn read_levels(
         }
         names.give(name, LevelIndex(levels.len()), place, problems);
         let number = u8::try_from(levels.len()).expect("no more than eight");
-        levels.push(Level {
+        levels.push(NamedLevel {
             name: name.to_owned(),
             serves: Criticality(number),
         });
@@ -85,12 +85,12 @@ fn read_levels(
 
 /// Reads what the levels serve: never more at a higher one, everything at the lowest.
 fn read_serve(
-    record: &Record<'_>,
+    record: &LayeredTable<'_>,
     names: &Names<LevelIndex>,
-    levels: &mut [Level],
+    levels: &mut [NamedLevel],
     problems: &mut Problems,
 ) {
-    let mut places: BTreeMap<LevelIndex, Place> = BTreeMap::new();
+    let mut places: BTreeMap<LevelIndex, TextSpan> = BTreeMap::new();
     for named in record.named("serve") {
         let Some(level) = names.find(named.name, named.place.clone(), problems) else {
             continue;
@@ -135,10 +135,10 @@ impl Levels {
     /// Returns how a flow is treated at each level, with what its `modes` say.
     pub(super) fn of_flow(
         &self,
-        record: &Record<'_>,
+        record: &LayeredTable<'_>,
         traffic: &Traffic,
         terms: &Terms,
-        reader: &mut Reader<'_>,
+        reader: &mut LevelReader<'_>,
     ) -> Vec<Treatment> {
         let Some(stated) = record.item("modes") else {
             return self.by_criticality(traffic, terms);
@@ -166,7 +166,7 @@ impl Levels {
     fn find<'a>(
         &self,
         stated: &'a DeTable<'a>,
-        reader: &mut Reader<'_>,
+        reader: &mut LevelReader<'_>,
     ) -> BTreeMap<LevelIndex, Named<'a>> {
         let mut found = BTreeMap::new();
         for (name, item) in stated.iter() {
@@ -231,14 +231,14 @@ pub(super) enum Stated {
 }
 
 /// What reading a level of a flow needs beside the level.
-pub(super) struct Reader<'a> {
+pub(super) struct LevelReader<'a> {
     /// What is known of classes and links.
-    pub(super) flows: &'a Flows<'a>,
+    pub(super) flows: &'a FlowReader<'a>,
     pub(super) ends: (HostIndex, &'a [HostIndex]),
     pub(super) problems: &'a mut Problems,
 }
 
-impl Reader<'_> {
+impl LevelReader<'_> {
     fn read(&mut self, named: &Named<'_>, below: &Service, traffic: &Traffic) -> Stated {
         let DeValue::Table(_) = named.item.get_ref() else {
             return Stated::Drop;
@@ -267,7 +267,7 @@ impl Reader<'_> {
     /// at the level below, which would grant what this one does not.
     fn contract(
         &mut self,
-        record: &Record<'_>,
+        record: &LayeredTable<'_>,
         agreed: Message,
         below: MessageContract,
     ) -> MessageContract {
@@ -300,7 +300,7 @@ impl Reader<'_> {
         contract
     }
 
-    fn check_keys(&mut self, record: &Record<'_>, traffic: &Traffic) {
+    fn check_keys(&mut self, record: &LayeredTable<'_>, traffic: &Traffic) {
         let (kind, known): (_, &[&str]) = match traffic {
             Traffic::Message(_) => return,
             Traffic::SampledValues(_) => ("sampled-values", &["class", "deadline"]),

@@ -9,11 +9,11 @@ use units::BitRate;
 use crate::format::{HOST, LINK, NETWORK, SWITCH};
 use crate::length::Length;
 use crate::mistake::{Mistake, quote};
-use crate::plan::{HostPlan, LinkPlan, Network, Plan, SwitchPlan};
-use crate::problem::{Place, Problems};
+use crate::plan::{HostPlan, LinkPlan, NetworkPlan, PlannedNetwork, SwitchPlan};
+use crate::problem::{Problems, TextSpan};
 use crate::read::Loader;
 use crate::read::profiles::Profiles;
-use crate::record::{Named, Record, records};
+use crate::record::{LayeredTable, Named, records};
 use crate::shape::is_name;
 use crate::{Device, Node, Profile};
 
@@ -25,17 +25,17 @@ const DEFAULT_PROFILE: &str = "taktos-packet";
 
 /// Reads the network of a file.
 pub(super) fn read(
-    file: &Record<'_>,
+    file: &LayeredTable<'_>,
     load: &mut Loader<'_>,
     problems: &mut Problems,
-) -> (Network, Vec<Profile>) {
+) -> (PlannedNetwork, Vec<Profile>) {
     let settings = file.record("network", &NETWORK);
     let mut profiles = Profiles::default();
     let profile = settings.text("profile").unwrap_or(DEFAULT_PROFILE);
     let place = settings.place_of("profile");
     let profile = profiles.find(profile, &place, load, problems);
-    let mut reader = Reader {
-        plan: Plan::new(),
+    let mut reader = NetworkReader {
+        plan: NetworkPlan::new(),
         defaults: Defaults {
             link_rate: settings.rate("link_rate").unwrap_or(DEFAULT_LINK_RATE),
             host_rate: settings.rate("host_rate").unwrap_or(DEFAULT_HOST_RATE),
@@ -60,8 +60,8 @@ pub(super) fn read(
     (network, profiles.into_list())
 }
 
-struct Reader<'p> {
-    plan: Plan,
+struct NetworkReader<'p> {
+    plan: NetworkPlan,
     defaults: Defaults,
     problems: &'p mut Problems,
 }
@@ -76,8 +76,13 @@ struct Defaults {
     switch: SwitchPlan,
 }
 
-impl Reader<'_> {
-    fn read_switches(&mut self, file: &Record<'_>, profiles: &mut Profiles, load: &mut Loader<'_>) {
+impl NetworkReader<'_> {
+    fn read_switches(
+        &mut self,
+        file: &LayeredTable<'_>,
+        profiles: &mut Profiles,
+        load: &mut Loader<'_>,
+    ) {
         for named in file.named("switches") {
             let mut plan = self.defaults.switch;
             if let Some(switch) = named.record(&SWITCH) {
@@ -92,7 +97,7 @@ impl Reader<'_> {
         }
     }
 
-    fn read_hosts(&mut self, file: &Record<'_>) {
+    fn read_hosts(&mut self, file: &LayeredTable<'_>) {
         for named in file.named("hosts") {
             let host = named.record(&HOST);
             let plan = HostPlan {
@@ -108,7 +113,7 @@ impl Reader<'_> {
     }
 
     /// Makes the link that the key `at` of a host asks for.
-    fn plug_in(&mut self, node: Node, host: &Record<'_>) {
+    fn plug_in(&mut self, node: Node, host: &LayeredTable<'_>) {
         let Some(at) = host.text("at") else {
             for key in ["rate", "length"].into_iter().filter(|key| host.has(key)) {
                 let mistake = Mistake::Contradiction {
@@ -130,11 +135,11 @@ impl Reader<'_> {
         }
     }
 
-    fn read_links(&mut self, file: &Record<'_>) {
+    fn read_links(&mut self, file: &LayeredTable<'_>) {
         for named in file.named("links") {
             match named.item.get_ref() {
                 DeValue::Table(entries) => {
-                    let link = Record::new(&LINK, entries, named.place.clone());
+                    let link = LayeredTable::new(&LINK, entries, named.place.clone());
                     if link.has("name") {
                         let mistake = Mistake::KeyOfAnotherKind {
                             key: "name".to_owned(),
@@ -186,7 +191,7 @@ impl Reader<'_> {
         self.plan.add_link(plan, place, self.problems);
     }
 
-    fn read_link(&mut self, link: &Record<'_>, name: Option<&str>) {
+    fn read_link(&mut self, link: &LayeredTable<'_>, name: Option<&str>) {
         let place = link.place_of("ends");
         // Where there are none, the check of the shape has said so.
         let ends = link.has("ends").then(|| link.texts("ends"));
@@ -218,7 +223,7 @@ impl Reader<'_> {
         ends: [Node; 2],
         rate: Option<BitRate>,
         length: Option<Length>,
-        place: &Place,
+        place: &TextSpan,
     ) {
         let plan = LinkPlan {
             name: None,
@@ -237,7 +242,7 @@ impl Reader<'_> {
     }
 
     /// Returns the nodes that a link joins; reports those that are not there.
-    fn ends(&mut self, names: &[(&str, Place)], place: &Place) -> Option<[Node; 2]> {
+    fn ends(&mut self, names: &[(&str, TextSpan)], place: &TextSpan) -> Option<[Node; 2]> {
         let mut nodes = Vec::with_capacity(2);
         for (name, place) in names {
             nodes.push(self.plan.nodes.find(name, place.clone(), self.problems));

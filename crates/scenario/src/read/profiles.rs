@@ -5,18 +5,23 @@ use units::Delay;
 use crate::format::{PROFILE, profile};
 use crate::limits::MOST_PROFILES;
 use crate::mistake::{Mistake, nearest, quote};
-use crate::problem::{Place, Problems, ScenarioError};
+use crate::problem::{Problems, ScenarioError, TextSpan};
 use crate::read::{Loader, emulation, start, stem, tree};
-use crate::record::Record;
-use crate::shape::{LONGEST_DELAY, Table, list};
+use crate::record::LayeredTable;
+use crate::shape::{LONGEST_DELAY, TableShape, list};
 use crate::{ControlTimes, Lookup, Origin, Profile, ProfileIndex, Stated};
 
 /// Reads a profile from its text.
 pub(super) fn parse(name: &str, text: &str) -> Result<Profile, ScenarioError> {
     let mut problems = Problems::default();
     let tree = tree(text, &PROFILE, &mut problems);
-    let profile =
-        tree.map(|tree| read(name, &Record::new(&PROFILE, &tree, start()), &mut problems));
+    let profile = tree.map(|tree| {
+        read(
+            name,
+            &LayeredTable::new(&PROFILE, &tree, start()),
+            &mut problems,
+        )
+    });
     let profile = problems.or(name, text, profile)?;
     Ok(profile.expect("where there is no tree there is a problem"))
 }
@@ -33,7 +38,7 @@ impl Profiles {
     pub(super) fn find(
         &mut self,
         name: &str,
-        place: &Place,
+        place: &TextSpan,
         load: &mut Loader<'_>,
         problems: &mut Problems,
     ) -> ProfileIndex {
@@ -93,7 +98,7 @@ fn obtain(name: &str, load: &mut Loader<'_>) -> Result<Profile, Mistake> {
     })
 }
 
-fn read(name: &str, file: &Record<'_>, problems: &mut Problems) -> Profile {
+fn read(name: &str, file: &LayeredTable<'_>, problems: &mut Problems) -> Profile {
     let processing = file.record("processing", &profile::PROCESSING);
     let buffers = file.record("buffers", &profile::BUFFERS);
     let control = file.record("control", &profile::CONTROL);
@@ -122,7 +127,7 @@ fn read(name: &str, file: &Record<'_>, problems: &mut Problems) -> Profile {
 }
 
 /// Reports a lookup with which a frame takes longer than may be stated at all.
-fn check_total(profile: &Profile, file: &Record<'_>, problems: &mut Problems) {
+fn check_total(profile: &Profile, file: &LayeredTable<'_>, problems: &mut Problems) {
     let Some(lookup) = &profile.lookup else {
         return;
     };
@@ -143,7 +148,7 @@ fn check_total(profile: &Profile, file: &Record<'_>, problems: &mut Problems) {
     }
 }
 
-fn lookup(file: &Record<'_>) -> Lookup {
+fn lookup(file: &LayeredTable<'_>) -> Lookup {
     let lookup = file.record("lookup", &profile::LOOKUP);
     Lookup {
         per_mask: delay(&lookup, "per_mask"),
@@ -153,23 +158,23 @@ fn lookup(file: &Record<'_>) -> Lookup {
     }
 }
 
-pub(super) fn delay(record: &Record<'_>, key: &str) -> Stated<Delay> {
+pub(super) fn delay(record: &LayeredTable<'_>, key: &str) -> Stated<Delay> {
     stated(record, key, &profile::STATED_DELAY, |record| {
         record.delay("value")
     })
 }
 
-pub(super) fn count(record: &Record<'_>, key: &str) -> Stated<u64> {
+pub(super) fn count(record: &LayeredTable<'_>, key: &str) -> Stated<u64> {
     stated(record, key, &profile::STATED_COUNT, |record| {
         record.integer("value").map(u64::from)
     })
 }
 
 fn stated<T: Default>(
-    record: &Record<'_>,
+    record: &LayeredTable<'_>,
     key: &str,
-    table: &'static Table,
-    value: fn(&Record<'_>) -> Option<T>,
+    table: &'static TableShape,
+    value: fn(&LayeredTable<'_>) -> Option<T>,
 ) -> Stated<T> {
     let record = record.record(key, table);
     let value = value(&record).unwrap_or_default();
@@ -177,7 +182,7 @@ fn stated<T: Default>(
 }
 
 /// Returns the value with what its table says of how it was obtained.
-pub(super) fn with_origin<T>(record: &Record<'_>, value: T) -> Stated<T> {
+pub(super) fn with_origin<T>(record: &LayeredTable<'_>, value: T) -> Stated<T> {
     Stated {
         value,
         origin: match record.choice("origin") {

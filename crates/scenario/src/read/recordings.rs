@@ -8,7 +8,7 @@ use crate::limits::MOST_RECORDINGS;
 use crate::mistake::Mistake;
 use crate::problem::Problems;
 use crate::read::Loader;
-use crate::record::Record;
+use crate::record::LayeredTable;
 use crate::{ImportedFile, Recording};
 
 /// The recordings read so far, by their files; nothing where one could not be read,
@@ -27,7 +27,7 @@ impl Recordings {
     /// reported once.
     pub(super) fn of_flow(
         &mut self,
-        record: &Record<'_>,
+        record: &LayeredTable<'_>,
         load: &mut Loader<'_>,
         problems: &mut Problems,
     ) -> Option<Arc<Recording>> {
@@ -48,7 +48,7 @@ impl Recordings {
     fn read(
         &self,
         file: &str,
-        record: &Record<'_>,
+        record: &LayeredTable<'_>,
         load: &mut Loader<'_>,
         problems: &mut Problems,
     ) -> Option<Recording> {

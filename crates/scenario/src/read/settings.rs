@@ -4,9 +4,9 @@ use units::{Delay, Duration};
 
 use crate::format::{CAPTURE_ALL, HOSTS_FROM_SCENARIO, POLICING_OFF};
 use crate::mistake::Mistake;
-use crate::plan::Network;
+use crate::plan::PlannedNetwork;
 use crate::problem::Problems;
-use crate::record::Record;
+use crate::record::LayeredTable;
 use crate::{Admission, Capture, Control, HostDiscovery, Measurement};
 
 const DEFAULT_CHANNEL_DELAY: Delay = Delay::from_us(100);
@@ -14,13 +14,13 @@ const DEFAULT_PROBE_INTERVAL: Duration = Duration::from_secs(1);
 const DEFAULT_DRAIN: Duration = Duration::from_ms(200);
 const DEFAULT_STALL_THRESHOLD: Duration = Duration::from_us(50);
 
-pub(super) fn admission(record: &Record<'_>) -> Admission {
+pub(super) fn admission(record: &LayeredTable<'_>) -> Admission {
     Admission {
         processing_budget: record.delay("processing_budget"),
     }
 }
 
-pub(super) fn control(record: &Record<'_>) -> Control {
+pub(super) fn control(record: &LayeredTable<'_>) -> Control {
     let interval = record.time("probe_interval");
     Control {
         channel_delay: record
@@ -37,8 +37,8 @@ pub(super) fn control(record: &Record<'_>) -> Control {
 }
 
 pub(super) fn measurement(
-    record: &Record<'_>,
-    network: &Network,
+    record: &LayeredTable<'_>,
+    network: &PlannedNetwork,
     duration: Duration,
     problems: &mut Problems,
 ) -> Measurement {
@@ -57,7 +57,11 @@ pub(super) fn measurement(
     }
 }
 
-fn capture(record: &Record<'_>, network: &Network, problems: &mut Problems) -> Capture {
+fn capture(
+    record: &LayeredTable<'_>,
+    network: &PlannedNetwork,
+    problems: &mut Problems,
+) -> Capture {
     match record.choice("capture") {
         Some(CAPTURE_ALL) => return Capture::Everything,
         Some(_) => return Capture::Nothing,

@@ -11,16 +11,16 @@ use crate::flow::{
 };
 use crate::limits::MOST_CHANGES;
 use crate::mistake::Mistake;
-use crate::problem::{Place, Problems};
-use crate::record::Record;
-use crate::shape::{Shape, Zero, list};
+use crate::problem::{Problems, TextSpan};
+use crate::record::LayeredTable;
+use crate::shape::{ValueShape, Zero, list};
 use crate::{
     BestEffort, Goose, Message, Mms, Recording, SampledValues, StateChanges, TokenBucket, Trace,
     Traffic, wire_size,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TrafficKind {
     SampledValues,
     Goose,
     Udp,
@@ -39,9 +39,9 @@ struct KindFacts {
     keys: &'static [&'static str],
 }
 
-impl Kind {
+impl TrafficKind {
     /// Returns the kind of the record, if it states one.
-    pub(super) fn of(record: &Record<'_>) -> Option<Self> {
+    pub(super) fn of(record: &LayeredTable<'_>) -> Option<Self> {
         let word = record.choice("kind")?;
         let kinds = [
             Self::SampledValues,
@@ -136,7 +136,7 @@ impl Kind {
 
     /// Reports keys that the kind has not, and those that it needs, of a flow
     /// or of a flow set.
-    pub(super) fn check_keys(self, record: &Record<'_>, problems: &mut Problems) {
+    pub(super) fn check_keys(self, record: &LayeredTable<'_>, problems: &mut Problems) {
         self.check_meaning(record, problems);
         for key in self.required() {
             if !record.has(key) {
@@ -153,7 +153,7 @@ impl Kind {
     }
 
     /// Reports keys that the kind has not, of a flow, a flow set or a template.
-    pub(super) fn check_meaning(self, record: &Record<'_>, problems: &mut Problems) {
+    pub(super) fn check_meaning(self, record: &LayeredTable<'_>, problems: &mut Problems) {
         const TRAFFIC: [&str; 13] = [
             "frame",
             "payload",
@@ -202,7 +202,7 @@ impl Kind {
     pub(super) fn check_period(
         self,
         period: Duration,
-        place: Place,
+        place: TextSpan,
         problems: &mut Problems,
     ) -> Option<Duration> {
         let (least, most) = SAMPLE_PERIODS;
@@ -222,7 +222,7 @@ impl Kind {
     pub(super) fn check_frame(
         self,
         size: DataSize,
-        place: Place,
+        place: TextSpan,
         problems: &mut Problems,
     ) -> Option<DataSize> {
         let (least, most) = (SMALLEST_FRAME, self.facts().largest_frame);
@@ -234,7 +234,7 @@ impl Kind {
     }
 }
 
-fn check_udp_keys(record: &Record<'_>, problems: &mut Problems) {
+fn check_udp_keys(record: &LayeredTable<'_>, problems: &mut Problems) {
     if !record.has("frame") && !record.has("payload") {
         problems.report(record.place.clone(), record.missing("frame"));
     }
@@ -266,7 +266,13 @@ fn check_udp_keys(record: &Record<'_>, problems: &mut Problems) {
     }
 }
 
-fn contradict(record: &Record<'_>, key: &str, sentence: &str, help: &str, problems: &mut Problems) {
+fn contradict(
+    record: &LayeredTable<'_>,
+    key: &str,
+    sentence: &str,
+    help: &str,
+    problems: &mut Problems,
+) {
     let (sentence, help) = (sentence.to_owned(), help.to_owned());
     let mistake = Mistake::Contradiction { sentence, help };
     problems.report(record.place_of(key), mistake);
@@ -292,7 +298,11 @@ pub(super) struct Values {
 impl Values {
     /// Reads the values of a single flow; reports those that do not fit
     /// together.
-    pub(super) fn of_flow(kind: Kind, record: &Record<'_>, problems: &mut Problems) -> Self {
+    pub(super) fn of_flow(
+        kind: TrafficKind,
+        record: &LayeredTable<'_>,
+        problems: &mut Problems,
+    ) -> Self {
         let payload = record.size("payload").map(|payload| payload + UDP_HEADERS);
         let key = if record.has("frame") {
             "frame"
@@ -322,7 +332,11 @@ impl Values {
     }
 
     /// Reads the values that flows and flow sets have alike.
-    pub(super) fn shared(kind: Kind, record: &Record<'_>, problems: &mut Problems) -> Self {
+    pub(super) fn shared(
+        kind: TrafficKind,
+        record: &LayeredTable<'_>,
+        problems: &mut Problems,
+    ) -> Self {
         let min_time = record.time("min_time").unwrap_or(DEFAULT_MIN_TIME);
         let max_time = record
             .time("max_time")
@@ -343,13 +357,13 @@ impl Values {
         }
         let spacing = spacing(record).unwrap_or(min_time);
         let changes = match kind {
-            Kind::Goose => changes(record, spacing, problems),
-            Kind::SampledValues
-            | Kind::Udp
-            | Kind::Message
-            | Kind::Trace
-            | Kind::Mms
-            | Kind::BestEffort => None,
+            TrafficKind::Goose => changes(record, spacing, problems),
+            TrafficKind::SampledValues
+            | TrafficKind::Udp
+            | TrafficKind::Message
+            | TrafficKind::Trace
+            | TrafficKind::Mms
+            | TrafficKind::BestEffort => None,
         };
         Self {
             value: value(record, problems),
@@ -363,16 +377,16 @@ impl Values {
     }
 
     /// Returns the traffic, if everything that it needs is there.
-    pub(super) fn traffic(&self, kind: Kind) -> Option<Traffic> {
+    pub(super) fn traffic(&self, kind: TrafficKind) -> Option<Traffic> {
         let frame = || self.frame.or(kind.default_frame());
         let jitter = self.jitter.unwrap_or(DEFAULT_JITTER);
         Some(match kind {
-            Kind::SampledValues => Traffic::SampledValues(SampledValues {
+            TrafficKind::SampledValues => Traffic::SampledValues(SampledValues {
                 frame: frame()?,
                 period: self.period?,
                 jitter: self.jitter.or(self.period)?,
             }),
-            Kind::Goose => Traffic::Goose(Goose {
+            TrafficKind::Goose => Traffic::Goose(Goose {
                 frame: frame()?,
                 min_time: self.min_time,
                 max_time: self.max_time,
@@ -380,24 +394,24 @@ impl Values {
                 changes: self.changes.clone()?,
                 jitter,
             }),
-            Kind::Udp => Traffic::Udp(TokenBucket {
+            TrafficKind::Udp => Traffic::Udp(TokenBucket {
                 frame: frame()?,
                 rate: self.token_rate(frame()?)?,
                 burst: self.burst.unwrap_or(wire_size(frame()?)),
                 jitter,
             }),
-            Kind::Message => Traffic::Message(Message {
+            TrafficKind::Message => Traffic::Message(Message {
                 size: self.size?,
                 period: self.period?,
                 jitter,
             }),
-            Kind::Trace => Traffic::Trace(self.trace(jitter)?),
-            Kind::Mms => Traffic::Mms(Mms {
+            TrafficKind::Trace => Traffic::Trace(self.trace(jitter)?),
+            TrafficKind::Mms => Traffic::Mms(Mms {
                 value: self.value?,
                 period: self.period?,
                 jitter,
             }),
-            Kind::BestEffort => Traffic::BestEffort(BestEffort {
+            TrafficKind::BestEffort => Traffic::BestEffort(BestEffort {
                 frame: frame()?,
                 rate: self.rate,
             }),
@@ -425,8 +439,8 @@ impl Values {
         self.rate.or_else(|| self.period.and_then(by_period))
     }
 
-    fn check_burst(&self, kind: Kind, record: &Record<'_>, problems: &mut Problems) {
-        let (Kind::Udp, Some(frame), Some(burst)) = (kind, self.frame, self.burst) else {
+    fn check_burst(&self, kind: TrafficKind, record: &LayeredTable<'_>, problems: &mut Problems) {
+        let (TrafficKind::Udp, Some(frame), Some(burst)) = (kind, self.frame, self.burst) else {
             return;
         };
         let frame = wire_size(frame);
@@ -439,14 +453,14 @@ impl Values {
 
 /// Returns the shortest time between state changes, which flow sets leave to
 /// the default.
-fn spacing(record: &Record<'_>) -> Option<Duration> {
+fn spacing(record: &LayeredTable<'_>) -> Option<Duration> {
     record
         .knows("min_spacing")
         .then(|| record.time("min_spacing"))?
 }
 
 /// Returns the size of the value that is read; reports one that an answer cannot carry.
-fn value(record: &Record<'_>, problems: &mut Problems) -> Option<DataSize> {
+fn value(record: &LayeredTable<'_>, problems: &mut Problems) -> Option<DataSize> {
     let value = record.size("value").unwrap_or(DEFAULT_VALUE);
     let (least, most) = (DataSize::from_bytes(1), LARGEST_VALUE);
     if (least..=most).contains(&value) {
@@ -463,13 +477,13 @@ fn value(record: &Record<'_>, problems: &mut Problems) -> Option<DataSize> {
 }
 
 /// Returns when the flow starts; those of flow sets start with the run.
-fn start(record: &Record<'_>) -> Duration {
+fn start(record: &LayeredTable<'_>) -> Duration {
     let start = record.knows("start").then(|| record.time("start"));
     start.flatten().unwrap_or_default()
 }
 
 fn changes(
-    record: &Record<'_>,
+    record: &LayeredTable<'_>,
     spacing: Duration,
     problems: &mut Problems,
 ) -> Option<StateChanges> {
@@ -496,7 +510,7 @@ fn changes(
     let mut before = start(record);
     let mut times: Vec<Duration> = Vec::with_capacity(items.len());
     for item in items {
-        let time = Shape::Time(Zero::Allowed).time(item.get_ref()).ok()?;
+        let time = ValueShape::Time(Zero::Allowed).time(item.get_ref()).ok()?;
         let earliest = before + spacing;
         if time < earliest {
             let mistake = Mistake::Contradiction {

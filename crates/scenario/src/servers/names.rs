@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::object::Value;
 use crate::Mistake;
 use crate::mistake::{nearest, quote};
-use crate::problem::{Place, Problems};
+use crate::problem::{Problems, TextSpan};
 
 /// With how many names a misspelt one is compared.
 const MOST_COMPARED: usize = 10_000;
@@ -13,7 +13,7 @@ const MOST_COMPARED: usize = 10_000;
 /// The names of servers or of flows, each with its place in the list.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    places: BTreeMap<String, (usize, Place)>,
+    places: BTreeMap<String, (usize, TextSpan)>,
     names: Vec<String>,
 }
 

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::decimal::{Decimal, NumberFlaw, Rounding};
 use crate::Mistake;
 use crate::mistake::{nearest, quote};
-use crate::problem::{Place, Problems};
+use crate::problem::{Problems, TextSpan};
 
 /// A value as it stands in the text.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,7 @@ impl<'a> Value<'a> {
     }
 
     /// Returns where the value stands, in bytes of the text.
-    pub(super) fn place(self) -> Place {
+    pub(super) fn place(self) -> TextSpan {
         let begin = self.written().as_ptr().addr() - self.text.as_ptr().addr();
         begin..begin + self.written().len()
     }
@@ -203,7 +203,7 @@ impl<'a> Object<'a> {
     }
 
     /// Returns where the object begins: a label under all of it helps nobody.
-    pub(super) fn start(&self) -> Place {
+    pub(super) fn start(&self) -> TextSpan {
         let begin = self.value.place().start;
         begin..begin + 1
     }
@@ -245,7 +245,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut fields = Vec::new();
-                while let Some(Key(key)) = map.next_key()? {
+                while let Some(ObjectKey(key)) = map.next_key()? {
                     fields.push((key, map.next_value()?));
                 }
                 Ok(fields)
@@ -258,7 +258,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
 
 /// A key, borrowed from the text unless it is written with escapes.
 #[derive(Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+struct ObjectKey<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Returns the byte at which a line and a column are, both counted from one.
 fn offset(text: &str, line: usize, column: usize) -> usize {

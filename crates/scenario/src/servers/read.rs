@@ -11,7 +11,7 @@ use super::{Multiplexing, ServedFlow, Server, ServerNetwork};
 use crate::Mistake;
 use crate::limits::{MOST_PIECES, MOST_SERVED_FLOWS, MOST_SERVERS};
 use crate::mistake::{nearest, quote};
-use crate::problem::{Place, Problems};
+use crate::problem::{Problems, TextSpan};
 
 /// Millionths of a bit, and of a bit per second.
 const MILLIONTHS: i64 = 6;
@@ -413,7 +413,7 @@ pub(super) fn read_path(
         flow.report(Mistake::Contradiction { sentence, help }, problems);
         return None;
     }
-    let mut seen: BTreeMap<usize, Place> = BTreeMap::new();
+    let mut seen: BTreeMap<usize, TextSpan> = BTreeMap::new();
     let places = steps.into_iter().enumerate().map(|(at, step)| {
         let step_name = format!("{name}[{at}]");
         let id = step.string(&step_name, problems)?;

@@ -89,7 +89,7 @@ const MULTIPLES: [(char, i64); 12] = [
 
 /// What an amount is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum UnitKind {
     Time,
     Data,
     Rate,
@@ -118,11 +118,11 @@ impl Units {
         rate: Unit::ONE,
     };
 
-    fn of(self, kind: Kind) -> Unit {
+    fn of(self, kind: UnitKind) -> Unit {
         match kind {
-            Kind::Time => self.time,
-            Kind::Data => self.data,
-            Kind::Rate => self.rate,
+            UnitKind::Time => self.time,
+            UnitKind::Data => self.data,
+            UnitKind::Rate => self.rate,
         }
     }
 
@@ -139,9 +139,9 @@ impl Units {
             unit
         };
         Self {
-            time: read("time_unit", Kind::Time).unwrap_or(self.time),
-            data: read("data_unit", Kind::Data).unwrap_or(self.data),
-            rate: read("rate_unit", Kind::Rate).unwrap_or(self.rate),
+            time: read("time_unit", UnitKind::Time).unwrap_or(self.time),
+            data: read("data_unit", UnitKind::Data).unwrap_or(self.data),
+            rate: read("rate_unit", UnitKind::Rate).unwrap_or(self.rate),
         }
     }
 }
@@ -153,17 +153,17 @@ impl Unit {
     };
 
     /// Reads a unit such as `us`, `kB` or `Mbps`.
-    fn parse(text: &str, kind: Kind) -> Option<Self> {
+    fn parse(text: &str, kind: UnitKind) -> Option<Self> {
         let (multiple, fraction) = match kind {
-            Kind::Time => {
+            UnitKind::Time => {
                 let (multiple, time) = split_last(text)?;
                 (multiple, [seconds(time)?, 1])
             }
-            Kind::Data => {
+            UnitKind::Data => {
                 let (multiple, data) = split_last(text)?;
                 (multiple, [bits(data)?, 1])
             }
-            Kind::Rate => {
+            UnitKind::Rate => {
                 let (rest, time) = split_last(text)?;
                 let (multiple, data) = split_last(rest.strip_suffix('p')?)?;
                 (multiple, [bits(data)?, seconds(time)?])
@@ -211,7 +211,7 @@ pub(super) fn read(top: Object<'_>, problems: &mut Problems) -> ServerNetwork {
         return ServerNetwork::default();
     };
     general.refuse_others(&NETWORK_KEYS, &NOTES, problems);
-    let reader = Reader {
+    let reader = ServerReader {
         units: Units::SI.within(&general, problems),
         general: &general,
     };
@@ -252,12 +252,12 @@ pub(super) fn read(top: Object<'_>, problems: &mut Problems) -> ServerNetwork {
     read
 }
 
-struct Reader<'a, 't> {
+struct ServerReader<'a, 't> {
     general: &'a Object<'t>,
     units: Units,
 }
 
-impl<'t> Reader<'_, 't> {
+impl<'t> ServerReader<'_, 't> {
     fn general_text(&self, key: &str, problems: &mut Problems) -> Option<String> {
         self.general
             .get(key)?
@@ -308,13 +308,13 @@ impl<'t> Reader<'_, 't> {
         let units = self.units.within(&server, problems);
         let keys = ["rates", "latencies"];
         let service = self.curve(&server, "service_curve", keys, units, problems, |amount| {
-            let rate = amount(0, Kind::Rate, Rounding::Down)?;
-            let latency = amount(1, Kind::Time, Rounding::Up)?;
+            let rate = amount(0, UnitKind::Rate, Rounding::Down)?;
+            let latency = amount(1, UnitKind::Time, Rounding::Up)?;
             Some((Rate::from_ubps(rate), Time::from_fs(latency)))
         })?;
         let link = self.own_or_general(&server, "capacity", units);
         let link = link.and_then(|(value, name, units)| {
-            let ubps = amount(value, &name, Kind::Rate, units, Rounding::Up, problems);
+            let ubps = amount(value, &name, UnitKind::Rate, units, Rounding::Up, problems);
             ubps.map(Rate::from_ubps)
         });
         refuse_faster_than_link(&server, &service, link, problems);
@@ -360,15 +360,15 @@ impl<'t> Reader<'_, 't> {
     ) -> Option<ServedFlow> {
         let keys = ["rates", "bursts"];
         let buckets = self.curve(flow, "arrival_curve", keys, units, problems, |amount| {
-            let rate = amount(0, Kind::Rate, Rounding::Up)?;
-            let burst = amount(1, Kind::Data, Rounding::Up)?;
+            let rate = amount(0, UnitKind::Rate, Rounding::Up)?;
+            let burst = amount(1, UnitKind::Data, Rounding::Up)?;
             Some((Rate::from_ubps(rate), Data::from_ubits(burst)))
         })?;
         let path = flow.need("path", PATH, problems)?;
         let path = read_path(flow, path, servers, problems)?;
         let packet = self.own_or_general(flow, "max_packet_length", units);
         let packet = packet.and_then(|(value, name, units)| {
-            amount(value, &name, Kind::Data, units, Rounding::Up, problems)
+            amount(value, &name, UnitKind::Data, units, Rounding::Up, problems)
         });
         Some(ServedFlow {
             id,
@@ -417,7 +417,7 @@ impl<'t> Reader<'_, 't> {
         keys: [&'static str; 2],
         units: Units,
         problems: &mut Problems,
-        piece: impl Fn(&mut dyn FnMut(usize, Kind, Rounding) -> Option<u64>) -> Option<T>,
+        piece: impl Fn(&mut dyn FnMut(usize, UnitKind, Rounding) -> Option<u64>) -> Option<T>,
     ) -> Option<Vec<T>> {
         let Some((value, name, units)) = self.own_or_general(object, key, units) else {
             object.need(key, "a curve of one or more pieces", problems);
@@ -527,7 +527,7 @@ fn named<'t>(
 fn amount(
     value: Value<'_>,
     name: &str,
-    kind: Kind,
+    kind: UnitKind,
     units: Units,
     rounding: Rounding,
     problems: &mut Problems,
@@ -551,7 +551,12 @@ fn amount(
     counted.ok()
 }
 
-fn parse_amount(text: &str, kind: Kind, unit: Unit, rounding: Rounding) -> Result<u64, NumberFlaw> {
+fn parse_amount(
+    text: &str,
+    kind: UnitKind,
+    unit: Unit,
+    rounding: Rounding,
+) -> Result<u64, NumberFlaw> {
     let text = text.trim();
     let letters = text
         .char_indices()
@@ -564,8 +569,8 @@ fn parse_amount(text: &str, kind: Kind, unit: Unit, rounding: Rounding) -> Resul
         }
     };
     let places = match kind {
-        Kind::Time => 15,
-        Kind::Data | Kind::Rate => 6,
+        UnitKind::Time => 15,
+        UnitKind::Data | UnitKind::Rate => 6,
     };
     Decimal::parse(number)?.count(places + unit.exponent, unit.fraction, rounding)
 }
@@ -578,11 +583,11 @@ fn is_exponent(text: &str, at: usize) -> bool {
     digits.is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()))
 }
 
-fn no_amount(text: &str, kind: Kind) -> Mistake {
+fn no_amount(text: &str, kind: UnitKind) -> Mistake {
     let (what, example) = match kind {
-        Kind::Time => ("time", "10us"),
-        Kind::Data => ("amount of data", "2kB"),
-        Kind::Rate => ("rate", "10Mbps"),
+        UnitKind::Time => ("time", "10us"),
+        UnitKind::Data => ("amount of data", "2kB"),
+        UnitKind::Rate => ("rate", "10Mbps"),
     };
     Mistake::NotAnAddress {
         what,

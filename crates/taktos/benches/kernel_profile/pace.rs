@@ -4,7 +4,7 @@
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 
-use lab::veth::{self, End, Power};
+use lab::veth::{self, Power, VethEnd};
 use linux::clock;
 use linux::interface::Interface;
 use linux::namespace::Namespace;
@@ -86,7 +86,7 @@ pub fn lateness(idle: Idle, watch: Duration) -> io::Result<Distribution> {
 
 fn lay(ends: &[Namespace; 2]) -> io::Result<()> {
     let mut netlink = ends[0].run(Netlink::open)?;
-    let end = |side: usize| End {
+    let end = |side: usize| VethEnd {
         namespace: &ends[side],
         name: NAMES[side],
         index: INDICES[side],

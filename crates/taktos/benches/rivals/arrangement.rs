@@ -8,7 +8,7 @@ use std::thread;
 use linux::scheduling::{self, Placement, Wish};
 use serde_json::{Value, json};
 
-use lab::stage::Stage;
+use lab::stage::Testbed;
 
 /// The priority of what sends and receives.
 pub const HOSTS_NICE: i32 = -15;
@@ -37,7 +37,7 @@ impl Arrangement {
     /// arrives where this arrangement has it.
     pub fn hold<R: Send>(
         self,
-        stage: &Stage,
+        stage: &Testbed,
         processors: Processors,
         work: impl FnOnce() -> io::Result<R> + Send,
     ) -> io::Result<R> {

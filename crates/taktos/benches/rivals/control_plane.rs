@@ -23,7 +23,7 @@ use wire::openflow::{FlowModCommand, MatchField, PortNumber};
 
 use crate::controller::{Controller, Treatment};
 use crate::traffic;
-use lab::stage::{LEFT, RIGHT, Stage};
+use lab::stage::{LEFT, RIGHT, Testbed};
 
 /// Holds 8192 frames.
 const TAP_BYTES: usize = 16 << 20;
@@ -104,7 +104,7 @@ pub struct Finding {
 
 /// Changes entries so many times.
 pub fn measure(
-    stage: &Stage,
+    stage: &Testbed,
     controller: &mut Controller,
     condition: Condition,
     changes: u32,
@@ -215,7 +215,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn open(stage: &Stage, entries: u32) -> io::Result<Self> {
+    fn open(stage: &Testbed, entries: u32) -> io::Result<Self> {
         let [left, right] = [LEFT, RIGHT].map(|side| stage.interface(side));
         let probed = PROBED.min(entries);
         let entry = |n: u32| n * (entries - 1) / (probed - 1).max(1);

@@ -20,7 +20,7 @@ use units::Duration;
 
 use crate::running::Running;
 use crate::traffic::{self, FLOWS};
-use lab::stage::{RIGHT, Stage};
+use lab::stage::{RIGHT, Testbed};
 
 const FRAMES: u64 = (GROUPS * GROUP) as u64;
 const GROUPS: usize = 64;
@@ -33,7 +33,11 @@ const PATIENCE: Duration = Duration::from_ms(100);
 
 /// Returns the median cost of a frame of `size` bytes, unless the subject never
 /// carried a whole ring.
-pub fn of_programs(stage: &Stage, running: &Running, size: usize) -> io::Result<Option<Duration>> {
+pub fn of_programs(
+    stage: &Testbed,
+    running: &Running,
+    size: usize,
+) -> io::Result<Option<Duration>> {
     let mut bursts = Bursts::open(stage, size)?;
     let mut costs = Vec::new();
     for _ in 0..ATTEMPTS {
@@ -62,7 +66,11 @@ pub fn of_programs(stage: &Stage, running: &Running, size: usize) -> io::Result<
 /// Returns what a frame of `size` bytes takes longer where the kernel carries it on
 /// than on an `empty` stage, if the subject carried all of them. To be called by a
 /// thread that keeps to one processor.
-pub fn of_the_kernel(stage: &Stage, empty: &Stage, size: usize) -> io::Result<Option<Duration>> {
+pub fn of_the_kernel(
+    stage: &Testbed,
+    empty: &Testbed,
+    size: usize,
+) -> io::Result<Option<Duration>> {
     let mut bursts = [Bursts::open(stage, size)?, Bursts::open(empty, size)?];
     bursts.iter_mut().for_each(Bursts::send);
     let arrived = stage.arrived(RIGHT)?;
@@ -90,7 +98,7 @@ struct Bursts {
 }
 
 impl Bursts {
-    fn open(stage: &Stage, size: usize) -> io::Result<Self> {
+    fn open(stage: &Testbed, size: usize) -> io::Result<Self> {
         Ok(Self {
             sender: stage.fast_sender()?,
             frames: (0..FLOWS).map(|flow| traffic::frame(flow, size)).collect(),

@@ -10,7 +10,7 @@ use units::BitRate;
 
 use crate::running::Post;
 use crate::traffic;
-use lab::stage::{RIGHT, Stage};
+use lab::stage::{RIGHT, Testbed};
 
 /// How many frames each class holds.
 const QUEUE_FRAMES: u32 = 100;
@@ -42,7 +42,7 @@ pub fn start(post: Post<'_>, hook: Hook) -> io::Result<Vec<Relay>> {
 }
 
 /// Gives the port towards the right host a rate, and eight classes.
-fn pace(stage: &Stage, rate: BitRate) -> io::Result<()> {
+fn pace(stage: &Testbed, rate: BitRate) -> io::Result<()> {
     let mut netlink = stage.room.run(Netlink::open)?;
     let length = Length::Frames(QUEUE_FRAMES);
     qdisc::pace(

@@ -12,7 +12,7 @@ use units::{Duration, Instant};
 use crate::disturbance::{Disturbance, Watch};
 use crate::running::Running;
 use crate::traffic::{self, FLOWS};
-use lab::stage::{LEFT, RIGHT, Stage};
+use lab::stage::{LEFT, RIGHT, Testbed};
 
 /// Holds 2048 frames.
 const RING_BYTES: usize = 4 << 20;
@@ -59,7 +59,7 @@ impl Slot {
 
 /// Sends `frames` frames, one every `spacing`.
 pub fn measure(
-    stage: &Stage,
+    stage: &Testbed,
     running: &Running,
     spacing: Duration,
     frames: usize,
@@ -112,7 +112,7 @@ pub struct Capture {
 
 impl Capture {
     /// Begins to look at both hosts; frames have `size` bytes with check sequence.
-    pub fn open(stage: &Stage, size: usize) -> io::Result<Self> {
+    pub fn open(stage: &Testbed, size: usize) -> io::Result<Self> {
         let [left, right] = [LEFT, RIGHT].map(|side| stage.interface(side));
         Ok(Self {
             sender: stage.hosts[LEFT].run(|| Sender::open(left, NO_CLASS))?,

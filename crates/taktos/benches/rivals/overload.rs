@@ -18,7 +18,7 @@ use crate::disturbance::Watch;
 use crate::latency::{Capture, Flight, Slot};
 use crate::running::Running;
 use crate::traffic::{self, LOADED_QUEUES};
-use lab::stage::{LEFT, Stage};
+use lab::stage::{LEFT, Testbed};
 
 /// The rate of the port.
 pub const RATE: BitRate = BitRate::from_mbps(100);
@@ -76,7 +76,7 @@ pub fn blocking() -> Duration {
 
 /// Sends `frames` urgent frames beside the load.
 pub fn measure(
-    stage: &Stage,
+    stage: &Testbed,
     running: &Running,
     overload: Overload,
     frames: usize,
@@ -102,7 +102,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn open(stage: &Stage, overload: Overload) -> io::Result<Self> {
+    fn open(stage: &Testbed, overload: Overload) -> io::Result<Self> {
         let left = stage.interface(LEFT);
         let size = LOAD_BYTES + CHECK_SEQUENCE_BYTES;
         Ok(Self {

@@ -19,7 +19,7 @@ use crate::running::{Post, Running};
 use crate::subject::{Home, Subject};
 use crate::throughput::{self, Rate, SIZES};
 use crate::traffic::{self, Entry};
-use lab::stage::Stage;
+use lab::stage::Testbed;
 
 /// A stage has one host on the left and one on the right.
 const HOSTS: usize = 2;
@@ -110,7 +110,7 @@ impl Run<'_> {
         let mut contenders = Vec::new();
         let wanted = Subject::ALL.into_iter().enumerate();
         for (number, subject) in wanted.filter(|(_, it)| self.arguments.includes(*it)) {
-            let stage = Stage::build(HOSTS)?;
+            let stage = Testbed::build(HOSTS)?;
             let place = folder.path().join(number.to_string());
             let post = Post {
                 stage: &stage,
@@ -186,7 +186,7 @@ impl Run<'_> {
 
     fn cost(&self, contenders: &mut [Contender]) -> io::Result<()> {
         self.progress("processor time of a frame");
-        let empty = Stage::build(HOSTS)?;
+        let empty = Testbed::build(HOSTS)?;
         take_turns(contenders, |contender| {
             let (stage, running) = (&contender.stage, &contender.running);
             let subject = contender.shown.subject;
@@ -241,7 +241,7 @@ impl Run<'_> {
     fn overload(&mut self, folder: &TempDir, shown: &mut [Shown]) -> io::Result<()> {
         let mut contenders = Vec::new();
         for one in shown.iter_mut().filter(|one| one.subject.paces()) {
-            let stage = Stage::build(HOSTS)?;
+            let stage = Testbed::build(HOSTS)?;
             let place = folder.path().join(format!("paced {}", contenders.len()));
             let post = Post {
                 stage: &stage,
@@ -316,13 +316,13 @@ fn last_words(folder: &Path) -> String {
 }
 
 struct Contender {
-    stage: Stage,
+    stage: Testbed,
     running: Running,
     shown: Shown,
 }
 
 impl Contender {
-    fn new(subject: Subject, stage: Stage, running: Running) -> Self {
+    fn new(subject: Subject, stage: Testbed, running: Running) -> Self {
         let shown = Shown {
             subject,
             latency: BTreeMap::new(),

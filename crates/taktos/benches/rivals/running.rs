@@ -14,12 +14,12 @@ use crate::subject::{Ports, Subject, Turns};
 use crate::traffic::Entry;
 use lab::open_vswitch;
 use lab::process::{self, Process, Processors, Start};
-use lab::stage::Stage;
+use lab::stage::Testbed;
 
 /// Where and how a subject is to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Post<'a> {
-    pub stage: &'a Stage,
+    pub stage: &'a Testbed,
     /// The processor that its programs have for themselves.
     pub processor: usize,
     pub folder: &'a Path,
@@ -172,7 +172,7 @@ fn open_vswitch(post: Post<'_>, ports: Ports) -> io::Result<Running> {
     Ok(Running::programs(processes, Some(control)))
 }
 
-fn bridge(stage: &Stage) -> io::Result<Running> {
+fn bridge(stage: &Testbed) -> io::Result<Running> {
     let run = |words: &str| {
         let words: Vec<&str> = words.split_whitespace().collect();
         process::run(&stage.room, &words)

@@ -15,7 +15,7 @@ use measure::method::throughput::{LimitedBy, Trialled, highest_rate};
 use units::{Duration, Instant};
 
 use crate::traffic::{self, FLOWS};
-use lab::stage::{RIGHT, Stage};
+use lab::stage::{RIGHT, Testbed};
 
 /// Sizes with check sequence; 306 bytes have the messages of SDN4CI.
 pub const SIZES: [usize; 3] = [64, 306, 1500];
@@ -41,7 +41,7 @@ pub struct Rate {
 }
 
 /// Searches the highest rate for frames of `size` bytes with trials of this length.
-pub fn search(stage: &Stage, size: usize, trial: Duration) -> io::Result<Rate> {
+pub fn search(stage: &Testbed, size: usize, trial: Duration) -> io::Result<Rate> {
     let mut bench = Bench::open(stage, size)?;
     bench.trial(None, WARM_UP)?;
     let flood = bench.trial(None, trial)?;
@@ -64,7 +64,7 @@ pub fn search(stage: &Stage, size: usize, trial: Duration) -> io::Result<Rate> {
 }
 
 struct Bench<'a> {
-    stage: &'a Stage,
+    stage: &'a Testbed,
     sender: XdpPort,
     frames: Vec<Vec<u8>>,
 }
@@ -95,7 +95,7 @@ fn per_second(count: u64, time: Duration) -> u64 {
 }
 
 impl<'a> Bench<'a> {
-    fn open(stage: &'a Stage, size: usize) -> io::Result<Self> {
+    fn open(stage: &'a Testbed, size: usize) -> io::Result<Self> {
         Ok(Self {
             stage,
             sender: stage.fast_sender()?,

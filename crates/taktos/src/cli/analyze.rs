@@ -15,7 +15,7 @@ use scenario::servers::{Multiplexing, ServerNetwork};
 use super::exit::Exit;
 use super::screen::{self, say};
 use super::text_file;
-use bounds::{Asked, Found};
+use bounds::{AnalysisBounds, BoundsQuery};
 use clock::Clock;
 
 /// What `taktos analyze` is told.
@@ -28,7 +28,7 @@ pub struct Analyze {
     method: Option<MethodName>,
     /// In which order all servers serve; replaces what the file says.
     #[arg(long, value_enum)]
-    multiplexing: Option<Order>,
+    multiplexing: Option<ServingOrder>,
     /// Bound only this flow, and any other that is given so.
     #[arg(long = "flow", value_name = "ID")]
     flows: Vec<String>,
@@ -72,7 +72,7 @@ enum MethodName {
 
 /// In which order servers serve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Order {
+enum ServingOrder {
     /// Any order among flows.
     Arbitrary,
     /// First in, first out.
@@ -128,11 +128,11 @@ pub fn analyze(arguments: &Analyze) -> Exit {
     }
 }
 
-fn set_order(network: &mut ServerNetwork, order: Order) {
+fn set_order(network: &mut ServerNetwork, order: ServingOrder) {
     let multiplexing = match order {
-        Order::Arbitrary => Multiplexing::Arbitrary,
-        Order::Fifo => Multiplexing::Fifo,
-        Order::StrictPriority => Multiplexing::StrictPriority,
+        ServingOrder::Arbitrary => Multiplexing::Arbitrary,
+        ServingOrder::Fifo => Multiplexing::Fifo,
+        ServingOrder::StrictPriority => Multiplexing::StrictPriority,
     };
     for server in &mut network.servers {
         server.multiplexing = Some(multiplexing);
@@ -169,7 +169,7 @@ fn print_bounds(arguments: &Analyze, described: &ServerNetwork) -> Exit {
         }
     };
     let found = find(&network, &asked, arguments.budget);
-    let shown = result::Shown {
+    let shown = result::ShownResult {
         described,
         network: &network,
         found: &found,
@@ -187,7 +187,7 @@ fn print_bounds(arguments: &Analyze, described: &ServerNetwork) -> Exit {
     }
 }
 
-fn find(network: &Network, asked: &Asked, budget: units::Duration) -> Found {
+fn find(network: &Network, asked: &BoundsQuery, budget: units::Duration) -> AnalysisBounds {
     let clock = Clock::start(budget);
     let go_on = |progress| clock.goes_on(progress);
     let steps = Budget::of_steps(clock::steps_in(budget)).while_told(&go_on);
@@ -198,7 +198,7 @@ fn find(network: &Network, asked: &Asked, budget: units::Duration) -> Found {
 
 /// Returns what is to be found: on the command line, else in the file, else the
 /// best of all.
-fn asked(arguments: &Analyze, described: &ServerNetwork) -> Result<Asked, Exit> {
+fn asked(arguments: &Analyze, described: &ServerNetwork) -> Result<BoundsQuery, Exit> {
     let of_file = match &described.method {
         Some(word) => Some(MethodName::from_str(word, false).map_err(|_| {
             let words = MethodName::value_variants().iter();
@@ -224,7 +224,7 @@ fn asked(arguments: &Analyze, described: &ServerNetwork) -> Result<Asked, Exit> 
         })
     });
     let without = arguments.without.iter();
-    Ok(Asked {
+    Ok(BoundsQuery {
         method: method.method(),
         without: without.filter_map(|name| name.method()).collect(),
         flows: flows.collect::<Result<_, _>>()?,

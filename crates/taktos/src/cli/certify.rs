@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 use super::exit::Exit;
 use super::report_folder::write_whole;
 use super::run::explain;
+use super::scenario_file;
 use super::screen::{self, say};
-use super::{queues, scenario_file};
 use crate::signature;
 use run::experiment::{Experiment, certificate};
 
@@ -34,7 +34,7 @@ pub struct Certify {
 pub fn certify(arguments: &Certify) -> Exit {
     let stop = AtomicBool::new(false);
     let scenario = scenario_file::read(&arguments.file).and_then(|mut scenario| {
-        queues::settle(&mut scenario, &stop)?;
+        scenario_file::settle_queues(&mut scenario, &stop)?;
         Ok(scenario)
     });
     let scenario = match scenario {

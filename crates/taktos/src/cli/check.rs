@@ -5,7 +5,7 @@ mod room;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use calculus::admission::{Background, Network, Slowdown, Spare, Stage, StageId};
+use calculus::admission::{Background, FailureScope, Slowdown, Spare, Stage, StageId};
 use comfy_table::{CellAlignment, Table, TableStyle};
 use controller::northbound::{Accepted, Cover, FlowId, Promises};
 use scenario::Scenario;
@@ -15,8 +15,8 @@ use units::Delay;
 use super::exit::Exit;
 use super::run::explain;
 use super::screen::{self, say};
-use super::{Check, Fit, explanation, profile, queues, scenario_file};
-use room::Room;
+use super::{Check, Fit, explanation, profile, scenario_file};
+use room::SpareRoom;
 use run::experiment::explanation::Explainer;
 use run::experiment::{Admission, Experiment, Place, SimEngine};
 
@@ -26,7 +26,7 @@ pub fn check(arguments: &Check) -> Exit {
     let choice = arguments.profile.as_ref();
     let scenario = scenario_file::read(&arguments.file).and_then(|mut scenario| {
         profile::settle(&mut scenario, Place::Sim(SimEngine::Tables), choice, &stop)?;
-        queues::settle(&mut scenario, &stop)?;
+        scenario_file::settle_queues(&mut scenario, &stop)?;
         Ok(scenario)
     });
     let scenario = match scenario {
@@ -48,15 +48,15 @@ pub fn check(arguments: &Check) -> Exit {
         Ok(found) => found,
         Err(error) => return explain(&error),
     };
-    let unbroken = Background::of(&promises.ledger, Network::Unbroken);
-    let any_failure = Background::of(&promises.ledger, Network::AnyFailure);
+    let unbroken = Background::of(&promises.ledger, FailureScope::Unbroken);
+    let any_failure = Background::of(&promises.ledger, FailureScope::AnyFailure);
     let explainer = Explainer::new(&scenario, &promises, &unbroken);
-    let found = Found {
+    let found = CheckedFlows {
         scenario: &scenario,
         admissions: &admissions,
         now: met(&promises, &unbroken),
         now_any_failure: met(&promises, &any_failure),
-        room: Room::of(&scenario, &promises, &conflicts),
+        room: SpareRoom::of(&scenario, &promises, &conflicts),
     };
     let chosen = arguments.explain.iter().filter_map(|name| {
         let flow = |it: &&Admission| scenario.flows[it.flow].name == *name;
@@ -93,14 +93,14 @@ pub fn check(arguments: &Check) -> Exit {
 }
 
 /// What was found out about the flows of a scenario.
-struct Found<'a> {
+struct CheckedFlows<'a> {
     scenario: &'a Scenario,
     admissions: &'a [Admission],
     /// What flows meet while nothing is broken.
     now: BTreeMap<FlowId, Delay>,
     /// What they meet under any failure that is provided for.
     now_any_failure: BTreeMap<FlowId, Delay>,
-    room: Room,
+    room: SpareRoom,
 }
 
 fn met(promises: &Promises, background: &Background) -> BTreeMap<FlowId, Delay> {
@@ -165,7 +165,7 @@ fn stages(explainer: &Explainer<'_>, promises: &Promises, unbroken: &Background)
     rows.into()
 }
 
-fn as_json(found: &Found<'_>) -> Value {
+fn as_json(found: &CheckedFlows<'_>) -> Value {
     let (scenario, admissions) = (found.scenario, found.admissions);
     let flows = admissions.iter().map(|Admission { flow, decision, .. }| {
         let flow = &scenario.flows[*flow];
@@ -220,7 +220,7 @@ fn admitted(accepted: &Accepted) -> String {
     }
 }
 
-fn as_text(found: &Found<'_>) -> String {
+fn as_text(found: &CheckedFlows<'_>) -> String {
     let (scenario, admissions) = (found.scenario, found.admissions);
     let mut table = Table::new();
     table.load_style(TableStyle::new());

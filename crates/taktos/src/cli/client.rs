@@ -32,7 +32,7 @@ use api::About;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use live::{Reader, View};
+use live::{Audience, View};
 
 use super::exit::Exit;
 use super::screen::{self, say};
@@ -97,18 +97,18 @@ impl Target {
             Err(exit) => return exit,
         };
         let reader = match self.json {
-            true => Reader::Program,
-            false => Reader::Person,
+            true => Audience::Program,
+            false => Audience::Person,
         };
         let fetch = || match reader {
-            Reader::Program => {
+            Audience::Program => {
                 let document = (page.ask)(&controller)?;
                 Ok(format!(
                     "{}\n",
                     sheet::harmless_document(&document.to_string())
                 ))
             }
-            Reader::Person => self.fetch(&controller, page),
+            Audience::Person => self.fetch(&controller, page),
         };
         live::watch(
             &controller,

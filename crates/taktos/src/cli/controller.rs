@@ -25,7 +25,7 @@ use linux::scheduling::{Placement, Wish};
 use thiserror::Error;
 use wire::siphash::siphash_2_4;
 
-use self::data::{Data, DataError};
+use self::data::{DataError, DataFolder};
 use self::programs::{Programs, ProgramsError};
 use super::exit::Exit;
 use super::run::stop_on_signals;
@@ -47,7 +47,7 @@ const WISH: Wish = Wish {
 /// What `taktos controller` is told.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Controller {
+pub struct ControllerArgs {
     #[command(subcommand)]
     instead: Option<Instead>,
     #[command(flatten)]
@@ -136,7 +136,7 @@ impl StartError {
 }
 
 /// Runs a controller until it is told to stop, or does what is asked instead.
-pub fn controller(arguments: &Controller) -> Exit {
+pub fn controller(arguments: &ControllerArgs) -> Exit {
     match &arguments.instead {
         Some(Instead::Token(arguments)) => token::token(arguments),
         Some(Instead::Repair(arguments)) => repair::repair(arguments),
@@ -144,7 +144,7 @@ pub fn controller(arguments: &Controller) -> Exit {
     }
 }
 
-fn serve(arguments: &Controller) -> Exit {
+fn serve(arguments: &ControllerArgs) -> Exit {
     let config = match config(arguments) {
         Ok(config) => config,
         Err(exit) => return exit,
@@ -155,7 +155,7 @@ fn serve(arguments: &Controller) -> Exit {
     })
 }
 
-fn config(arguments: &Controller) -> Result<Config, Exit> {
+fn config(arguments: &ControllerArgs) -> Result<Config, Exit> {
     let kinds: BTreeSet<ApplicationKind> =
         arguments.applications.iter().map(|it| it.kind()).collect();
     let applications: Vec<Manifest> = kinds.into_iter().map(Manifest::built_in).collect();
@@ -169,12 +169,16 @@ fn config(arguments: &Controller) -> Result<Config, Exit> {
     })
 }
 
-fn run(arguments: &Controller, config: Config) -> Result<Exit, StartError> {
+fn run(arguments: &ControllerArgs, config: Config) -> Result<Exit, StartError> {
     let terms = arguments.programs.terms()?;
     let stop = stop_on_signals()?;
     // A file that may not grow is a store that fails for a while, and no end.
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())?;
-    let data = arguments.data.as_deref().map(Data::open).transpose()?;
+    let data = arguments
+        .data
+        .as_deref()
+        .map(DataFolder::open)
+        .transpose()?;
     let secrets = match &data {
         Some(data) => data.secrets()?,
         None => data::Secrets::random()?,
@@ -205,8 +209,8 @@ fn run(arguments: &Controller, config: Config) -> Result<Exit, StartError> {
     };
     let terms = Terms {
         id: arguments.id.clone(),
-        audit: data.as_ref().map(Data::audit),
-        store: data.as_ref().map(Data::store_file),
+        audit: data.as_ref().map(DataFolder::audit),
+        store: data.as_ref().map(DataFolder::store_file),
         ..terms
     };
     let handle = start(doors.take_plain(), config.clone(), data)?;
@@ -246,7 +250,7 @@ fn host() -> String {
 fn start(
     listener: Option<TcpListener>,
     config: Config,
-    data: Option<Data>,
+    data: Option<DataFolder>,
 ) -> Result<ControllerHandle, StartError> {
     Ok(match data {
         Some(data) => ControllerHandle::start(listener, config, data.store()?, WISH)?,
@@ -254,7 +258,7 @@ fn start(
     })
 }
 
-fn introduce(arguments: &Controller, switches: &[String], http: SocketAddr) {
+fn introduce(arguments: &ControllerArgs, switches: &[String], http: SocketAddr) {
     let names = arguments.applications.iter().map(|it| it.kind().name());
     let names: Vec<_> = names.collect();
     say(format_args!("{} · {}", arguments.id, names.join(", ")));

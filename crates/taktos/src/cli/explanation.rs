@@ -3,7 +3,7 @@
 
 pub mod json;
 
-use calculus::admission::{Change, Constraint, Remedy, Request};
+use calculus::admission::{Constraint, Remedy, RemedyChange, Request};
 use comfy_table::{CellAlignment, Table, TableStyle};
 use units::Delay;
 
@@ -321,13 +321,13 @@ fn at_refusing_stage(company: &Competition, constraint: &Constraint) -> Vec<Stri
 
 fn change(remedy: &Remedy, explainer: &Explainer<'_>) -> String {
     let mut text = match &remedy.change {
-        Change::Rate(rate) => format!("a rate of no more than {rate}"),
-        Change::Burst(burst) => format!("a burst of no more than {burst}"),
-        Change::Deadline(deadline) => format!("a deadline of {deadline} or later"),
-        Change::Class(class) => format!("class {class}"),
-        Change::Without(flow) => format!("without {}", explainer.name_of(*flow)),
-        Change::Budgets => "nothing but larger budgets".to_owned(),
-        Change::Links(faster) => {
+        RemedyChange::Rate(rate) => format!("a rate of no more than {rate}"),
+        RemedyChange::Burst(burst) => format!("a burst of no more than {burst}"),
+        RemedyChange::Deadline(deadline) => format!("a deadline of {deadline} or later"),
+        RemedyChange::Class(class) => format!("class {class}"),
+        RemedyChange::Without(flow) => format!("without {}", explainer.name_of(*flow)),
+        RemedyChange::Budgets => "nothing but larger budgets".to_owned(),
+        RemedyChange::Links(faster) => {
             let faster = faster
                 .iter()
                 .map(|(stage, rate)| format!("{} at {rate}", explainer.place_of(*stage)));

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use lab::privilege::{self, Lacking};
-use lab::tester::{LinkTester, TesterError, Way};
+use lab::tester::{AgentAccess, LinkTester, TesterError};
 use linux::clock;
 use measure::capture::analysis::{Addressing, Assumptions, Clocks, Question};
 use measure::measurement::Measurement;
@@ -97,7 +97,7 @@ pub struct Measure {
     /// Who stamps the frames at the ports of --ports; hardware is refused with what their
     /// cards lack [default: hardware if all cards can, both ways, else kernel].
     #[arg(long, value_enum, requires = "ports")]
-    stamps: Option<stamps::Wanted>,
+    stamps: Option<stamps::WantedStamps>,
     /// How many ports of a device that is started here are connected, 2 to 4; the
     /// method's own choice if nothing is said.
     #[arg(long, value_name = "N", conflicts_with = "ports")]
@@ -268,7 +268,7 @@ fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
 
 fn make(method: &Method, arguments: &Measure) -> Result<Measurement, Failure> {
     let settings = settings(method, arguments)?;
-    let mut company = background_traffic::Wanted::of(method, arguments)?;
+    let mut company = background_traffic::TesterTraffic::of(method, arguments)?;
     let stop = stop_on_signals()
         .map_err(|error| Failure::Fault(format!("cannot catch Ctrl-C: {error}")))?;
     let record = Record::begin();
@@ -434,10 +434,10 @@ fn open(
 }
 
 /// Returns how the agent of the user's device is reached.
-fn way(arguments: &Measure) -> Result<Option<Way>, Failure> {
+fn way(arguments: &Measure) -> Result<Option<AgentAccess>, Failure> {
     match (&arguments.agent, &arguments.listen) {
-        (Some(endpoint), _) => Ok(Some(Way::Dial(address(endpoint)?))),
-        (None, Some(endpoint)) => Ok(Some(Way::Await(address(endpoint)?))),
+        (Some(endpoint), _) => Ok(Some(AgentAccess::Dial(address(endpoint)?))),
+        (None, Some(endpoint)) => Ok(Some(AgentAccess::Await(address(endpoint)?))),
         (None, None) => Ok(None),
     }
 }

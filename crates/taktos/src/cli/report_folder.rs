@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 
 use measure::document::{self, Document};
-use measure::report::{Extent, Report};
+use measure::report::{Report, ShownFlows};
 use measure::reproduction::{Reproduction, documents};
 use thiserror::Error;
 
@@ -99,7 +99,7 @@ impl ReportFolder {
         &self,
         document: &Document,
         report: &Report,
-        extent: Extent,
+        extent: ShownFlows,
     ) -> io::Result<PathBuf> {
         write_whole(&self.machine_readable(), &report.to_json(extent))?;
         write_whole(&self.page(), &document.to_page())?;

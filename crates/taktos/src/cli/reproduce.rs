@@ -12,7 +12,9 @@ use super::WorldName;
 use super::exit::Exit;
 use super::report_folder::ReportFolder;
 use super::screen::{self, Steps, say};
-use papers::{Effort, Experiment, PAPERS, Paper, Place, Run, Settings};
+use papers::{
+    Experiment, ExperimentFn, ExperimentSettings, MachineRequirement, PAPERS, Paper, Thoroughness,
+};
 
 /// What `taktos reproduce` is told.
 #[derive(Debug, clap::Args)]
@@ -60,7 +62,8 @@ pub fn reproduce(arguments: &Reproduce) -> Exit {
             return Exit::BadInput;
         }
     };
-    let is_real = chosen.paper.place == Place::Namespaces || chosen.world == Some(WorldName::Lab);
+    let is_real = chosen.paper.place == MachineRequirement::Namespaces
+        || chosen.world == Some(WorldName::Lab);
     if is_real && let Err(lacking) = privilege::acquire() {
         say(format_args!(
             "taktos: {} needs namespaces: {lacking}",
@@ -108,7 +111,7 @@ struct Chosen {
     paper: &'static Paper,
     world: Option<WorldName>,
     /// With what does each.
-    experiments: Vec<(&'static Experiment, Run)>,
+    experiments: Vec<(&'static Experiment, ExperimentFn)>,
 }
 
 /// Finds a paper and its experiments, or says what there is instead.
@@ -124,7 +127,7 @@ fn choose(
     let way = |experiment: &'static Experiment| {
         let run = match (world, paper.place) {
             (Some(WorldName::Lab), _) => paper.real(experiment),
-            (Some(WorldName::Sim), Place::Namespaces) => None,
+            (Some(WorldName::Sim), MachineRequirement::Namespaces) => None,
             (Some(WorldName::Sim) | None, _) => Some(experiment.run),
         };
         run.map(|run| (experiment, run))
@@ -158,8 +161,8 @@ fn elsewhere(paper: &Paper, experiment: Option<&str>) -> String {
     );
     let help = "leave out --world";
     match paper.place {
-        Place::Namespaces => format!("{what} is done with real devices alone: {help}"),
-        Place::Anywhere => format!("{what} is not done with real frames: {help}"),
+        MachineRequirement::Namespaces => format!("{what} is done with real devices alone: {help}"),
+        MachineRequirement::Anywhere => format!("{what} is not done with real frames: {help}"),
     }
 }
 
@@ -179,11 +182,11 @@ fn unknown(what: &str, name: &str, known: &[&str]) -> String {
 }
 
 fn do_all(chosen: &Chosen, arguments: &Reproduce) -> Vec<Reproduction> {
-    let settings = Settings {
+    let settings = ExperimentSettings {
         seed: arguments.seed,
         effort: match arguments.quick {
-            true => Effort::Quick,
-            false => Effort::Full,
+            true => Thoroughness::Quick,
+            false => Thoroughness::Full,
         },
     };
     let each = chosen.experiments.iter().map(|(experiment, run)| {
@@ -223,8 +226,8 @@ fn list_as_text() -> String {
         let _ = writeln!(text, "{}: {}", paper.name, paper.title);
         for one in paper.experiments {
             let also = match (paper.place, paper.real(one)) {
-                (Place::Anywhere, Some(_)) => "; --world lab: with real frames",
-                (Place::Anywhere, None) | (Place::Namespaces, _) => "",
+                (MachineRequirement::Anywhere, Some(_)) => "; --world lab: with real frames",
+                (MachineRequirement::Anywhere, None) | (MachineRequirement::Namespaces, _) => "",
             };
             let _ = writeln!(text, "  {:width$}  {}{also}", one.name, one.shows);
         }

@@ -17,7 +17,7 @@ use units::Duration;
 use super::exit::Exit;
 use super::report_folder::ReportFolder;
 use super::screen::{self, Screen, say};
-use super::{Run, RunEngine, WorldName, profile, queues, scenario_file};
+use super::{RunArgs, RunEngine, WorldName, profile, scenario_file};
 use run::experiment::demand::Demand;
 use run::experiment::{Carrying, Experiment, ExperimentError, Place, SimEngine, profiles};
 
@@ -26,7 +26,7 @@ use run::experiment::{Carrying, Experiment, ExperimentError, Place, SimEngine, p
 const EVENTS_OF_ANY_MACHINE: u64 = 50_000;
 
 /// Runs a scenario and writes its report.
-pub fn run(arguments: &Run) -> Exit {
+pub fn run(arguments: &RunArgs) -> Exit {
     let mut scenario = match wanted(arguments) {
         Ok(scenario) => scenario,
         Err(exit) => return exit,
@@ -67,7 +67,7 @@ pub fn run(arguments: &Run) -> Exit {
         profiles = profiles::as_written(&scenario);
     }
     let place = weighed;
-    if let Err(exit) = queues::settle(&mut scenario, &stop) {
+    if let Err(exit) = scenario_file::settle_queues(&mut scenario, &stop) {
         return exit;
     }
     let names = scenario.flows.iter().map(|flow| flow.name.clone());
@@ -96,7 +96,7 @@ pub fn run(arguments: &Run) -> Exit {
 }
 
 /// Reads the scenario and changes what the command line says otherwise.
-fn wanted(arguments: &Run) -> Result<Scenario, Exit> {
+fn wanted(arguments: &RunArgs) -> Result<Scenario, Exit> {
     let mut scenario = scenario_file::read(&arguments.file)?;
     scenario.seed = arguments.seed.unwrap_or(scenario.seed);
     if let Some(duration) = arguments.duration {
@@ -114,7 +114,7 @@ fn wanted(arguments: &Run) -> Result<Scenario, Exit> {
 }
 
 /// Takes the privileges that the lab needs, while this is the only thread.
-fn choose(arguments: &Run, scenario: &Scenario) -> Result<Place, Exit> {
+fn choose(arguments: &RunArgs, scenario: &Scenario) -> Result<Place, Exit> {
     let world = arguments.world;
     let sim = Place::Sim(sim_engine(arguments.engine).unwrap_or_default());
     match (world, sim_engine(arguments.engine)) {
@@ -168,7 +168,7 @@ fn choose(arguments: &Run, scenario: &Scenario) -> Result<Place, Exit> {
 /// Compares what the scenario asks for with what this machine carries, where that may
 /// matter, before anything is measured or started.
 fn weigh(
-    arguments: &Run,
+    arguments: &RunArgs,
     scenario: &Scenario,
     place: Place,
     stop: &AtomicBool,
@@ -278,7 +278,7 @@ pub fn stop_on_signals() -> io::Result<Arc<AtomicBool>> {
 }
 
 fn conclude(
-    arguments: &Run,
+    arguments: &RunArgs,
     folder: &ReportFolder,
     captures: Option<&Path>,
     report: &Report,

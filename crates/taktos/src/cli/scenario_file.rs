@@ -1,17 +1,23 @@
-//! Reads a scenario from disk, and shows what is wrong with it.
+//! Reads a scenario from disk, shows what is wrong with it, and says in which queues
+//! flows travel of which nobody has named the class.
 
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use scenario::flow_table::LONGEST_DESCRIPTION;
 use scenario::{LONGEST_FILE, Scenario};
 
 use super::exit::Exit;
+use super::run::explain;
 use super::screen::say;
 use super::text_file;
+use run::experiment::queues;
 use run::measuring::recordings;
 
 /// The most remarks about an imported file that are shown.
 const MOST_SHOWN: usize = 20;
+/// So many flows are named of those that are given other queues.
+const MOST_NAMED: usize = 5;
 
 /// Reads the scenario in `path`, or says on standard error why that cannot be.
 /// What of imported files is not among its flows is said there, too.
@@ -49,4 +55,27 @@ fn show_imports(scenario: &Scenario) {
             say(format_args!("  and {} more", all - MOST_SHOWN));
         }
     }
+}
+
+/// Gives flows of which nobody has named the class other queues, where not all flows
+/// fit and with these more do, and says so.
+///
+/// # Errors
+///
+/// How the program ends; it has been said why.
+pub fn settle_queues(scenario: &mut Scenario, stop: &AtomicBool) -> Result<(), Exit> {
+    let reassigned = queues::assign(scenario, stop).map_err(|error| explain(&error))?;
+    for queues::Reassigned { flow, from, to } in reassigned.iter().take(MOST_NAMED) {
+        say(format_args!(
+            "taktos: {flow} travels in `{to}`, so that more flows fit; give it `class = \"{from}\"` \
+             to keep it there"
+        ));
+    }
+    if reassigned.len() > MOST_NAMED {
+        let more = reassigned.len() - MOST_NAMED;
+        say(format_args!(
+            "taktos: and {more} more flows travel in other classes"
+        ));
+    }
+    Ok(())
 }

@@ -18,10 +18,10 @@ use super::run::stop_on_signals;
 use super::screen::say;
 use super::show;
 use crate::datapath::carriage::{EngineChoice, KernelPlan};
-use crate::datapath::doors::{Controller, Entrance};
-use crate::datapath::endpoint::{Endpoint, Transport};
+use crate::datapath::doors::{DialledController, Entrance};
+use crate::datapath::endpoint::{Endpoint, EndpointTransport};
 use crate::datapath::port_plan::{self, PortName, PortPlanError, RateChoice};
-use crate::datapath::{Datapath, DatapathError, MOST_WAYS, Plan};
+use crate::datapath::{Datapath, DatapathError, DatapathPlan, MOST_WAYS};
 use crate::tls::{TlsError, TlsFiles};
 
 /// How often the program looks whether it is to end.
@@ -30,7 +30,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 /// What `taktos switch` is told.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-pub struct Switch {
+pub struct SwitchArgs {
     #[command(subcommand)]
     ask: Option<Ask>,
     /// The interfaces that are ports, numbered from 1 in their order, or as in
@@ -140,14 +140,14 @@ enum OverflowName {
 }
 
 /// Runs a switch until it is told to stop, or asks one that runs.
-pub fn switch(arguments: &Switch) -> Exit {
+pub fn switch(arguments: &SwitchArgs) -> Exit {
     match &arguments.ask {
         Some(Ask::Show(arguments)) => show::show(arguments),
         None => run(arguments),
     }
 }
 
-fn run(arguments: &Switch) -> Exit {
+fn run(arguments: &SwitchArgs) -> Exit {
     let plan = match plan(arguments) {
         Ok(plan) => plan,
         Err(error) => {
@@ -203,7 +203,7 @@ enum Mistake {
     Ways(usize),
 }
 
-fn plan(arguments: &Switch) -> Result<Plan, Mistake> {
+fn plan(arguments: &SwitchArgs) -> Result<DatapathPlan, Mistake> {
     if let Some(processor) = arguments.cpu
         && !scheduling::is_allowed(processor)
     {
@@ -214,7 +214,7 @@ fn plan(arguments: &Switch) -> Result<Plan, Mistake> {
         return Err(Mistake::Ways(ways));
     }
     let local = arguments.local.as_deref();
-    Ok(Plan {
+    Ok(DatapathPlan {
         ports: port_plan::plan(&arguments.ports, local, &arguments.rate)?,
         engine: match arguments.engine {
             EngineName::Auto => EngineChoice::Auto,
@@ -238,7 +238,7 @@ fn plan(arguments: &Switch) -> Result<Plan, Mistake> {
     })
 }
 
-fn kernel_plan(arguments: &Switch) -> KernelPlan {
+fn kernel_plan(arguments: &SwitchArgs) -> KernelPlan {
     let entries = arguments.kernel_entries;
     KernelPlan {
         entries: entries.map(|entries| usize::try_from(entries).expect("a few million")),
@@ -255,7 +255,7 @@ fn kernel_plan(arguments: &Switch) -> KernelPlan {
     }
 }
 
-fn tls_files(arguments: &Switch) -> TlsFiles {
+fn tls_files(arguments: &SwitchArgs) -> TlsFiles {
     TlsFiles {
         option: "--tls",
         key: arguments.tls_key.clone(),
@@ -265,26 +265,26 @@ fn tls_files(arguments: &Switch) -> TlsFiles {
     }
 }
 
-fn controllers(arguments: &Switch) -> Result<Vec<Controller>, TlsError> {
+fn controllers(arguments: &SwitchArgs) -> Result<Vec<DialledController>, TlsError> {
     let files = tls_files(arguments);
     let endpoints = arguments.controller.iter().cloned();
     let controllers = endpoints.map(|endpoint| {
         let tls = match endpoint.transport {
-            Transport::Tcp => None,
-            Transport::Tls => Some(files.dialling(&endpoint.host)?),
+            EndpointTransport::Tcp => None,
+            EndpointTransport::Tls => Some(files.dialling(&endpoint.host)?),
         };
-        Ok(Controller { endpoint, tls })
+        Ok(DialledController { endpoint, tls })
     });
     controllers.collect()
 }
 
-fn entrances(arguments: &Switch) -> Result<Vec<Entrance>, TlsError> {
+fn entrances(arguments: &SwitchArgs) -> Result<Vec<Entrance>, TlsError> {
     let files = tls_files(arguments);
     let endpoints = arguments.listen.iter().cloned();
     let entrances = endpoints.map(|endpoint| {
         let tls = match endpoint.transport {
-            Transport::Tcp => None,
-            Transport::Tls => Some(files.listening()?),
+            EndpointTransport::Tcp => None,
+            EndpointTransport::Tls => Some(files.listening()?),
         };
         Ok(Entrance { endpoint, tls })
     });
@@ -292,14 +292,14 @@ fn entrances(arguments: &Switch) -> Result<Vec<Entrance>, TlsError> {
 }
 
 /// Who gives the switch a processor wants it used.
-fn waiting(arguments: &Switch) -> Waiting {
+fn waiting(arguments: &SwitchArgs) -> Waiting {
     match arguments.spin || (arguments.cpu.is_some() && !arguments.sleep) {
         true => Waiting::Spinning,
         false => Waiting::Sleeping,
     }
 }
 
-fn introduce(arguments: &Switch, plan: &Plan, datapath: &Datapath) {
+fn introduce(arguments: &SwitchArgs, plan: &DatapathPlan, datapath: &Datapath) {
     let waiting = match datapath.waiting {
         Waiting::Spinning => "spinning",
         Waiting::Sleeping => "sleeping",

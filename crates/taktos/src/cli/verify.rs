@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use certificate::document::LONGEST;
 use certificate::{
-    Certificate, Difference, Objection, Promise, Proven, Unreadable, assumptions, check,
+    Certificate, Difference, Objection, Proven, ProvenPromise, Unreadable, assumptions, check,
 };
 use serde_json::{Value, json};
 
@@ -107,7 +107,7 @@ fn document(
     compared: Option<&Compared>,
     arguments: &Verify,
 ) -> String {
-    let (promises, objections): (&[Promise], &[Objection]) = match proven {
+    let (promises, objections): (&[ProvenPromise], &[Objection]) = match proven {
         Ok(proven) => (&proven.promises, &[]),
         Err(objections) => (&[], objections),
     };
@@ -180,7 +180,7 @@ fn text(
 }
 
 fn proven_text(proven: &Proven) -> String {
-    let name = |promise: &Promise| match &promise.level {
+    let name = |promise: &ProvenPromise| match &promise.level {
         Some(level) => format!("{} at level {level}", promise.flow),
         None => promise.flow.clone(),
     };

@@ -11,7 +11,7 @@ use switch::compiled::Overflow;
 
 use super::opened_port::{FoundPort, OpenedPort, PortEngine};
 use super::port_plan::PortPlan;
-use super::{DatapathError, Plan, configuration};
+use super::{DatapathError, DatapathPlan, configuration};
 
 /// Which engine is to be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Carriage {
 
 /// The engine that was taken, with all ports open.
 #[derive(Debug)]
-pub struct Carried {
+pub struct OpenedEngine {
     pub carriage: Carriage,
     /// What the switch is told.
     pub config: Config,
@@ -93,7 +93,7 @@ impl fmt::Display for Reason {
     }
 }
 
-impl Carried {
+impl OpenedEngine {
     /// Returns which engine was taken and why, and what the kernel lacks for it.
     #[must_use]
     pub fn describe(&self) -> String {
@@ -130,13 +130,13 @@ impl Carried {
     ///
     /// If this machine lacks an interface, a privilege, or what the engine needs
     /// that was asked for. Nothing is left changed then.
-    pub fn take(plan: &Plan) -> Result<Self, DatapathError> {
+    pub fn take(plan: &DatapathPlan) -> Result<Self, DatapathError> {
         let mut carried = Self::choose(plan)?;
         carried.config.hardware = format!("software switch, engine {}", carried.describe());
         Ok(carried)
     }
 
-    fn choose(plan: &Plan) -> Result<Self, DatapathError> {
+    fn choose(plan: &DatapathPlan) -> Result<Self, DatapathError> {
         match plan.engine {
             EngineChoice::Kernel => Self::in_kernel(plan, Reason::Asked),
             EngineChoice::Xdp => Self::each(plan, PortEngine::Xdp, Reason::Asked),
@@ -152,7 +152,11 @@ impl Carried {
         }
     }
 
-    fn each(plan: &Plan, engine: PortEngine, reason: Reason) -> Result<Self, DatapathError> {
+    fn each(
+        plan: &DatapathPlan,
+        engine: PortEngine,
+        reason: Reason,
+    ) -> Result<Self, DatapathError> {
         let found = find(plan)?;
         let config = configuration(plan, &found);
         let carriage = Carriage::Each(engine);
@@ -166,7 +170,7 @@ impl Carried {
         })
     }
 
-    fn in_kernel(plan: &Plan, reason: Reason) -> Result<Self, DatapathError> {
+    fn in_kernel(plan: &DatapathPlan, reason: Reason) -> Result<Self, DatapathError> {
         let found = find(plan)?;
         let mut config = configuration(plan, &found);
         let settings = settings(plan);
@@ -202,14 +206,14 @@ fn cannot(error: EngineError) -> DatapathError {
     DatapathError::Kernel(Box::new(error))
 }
 
-fn find(plan: &Plan) -> Result<Vec<FoundPort>, DatapathError> {
+fn find(plan: &DatapathPlan) -> Result<Vec<FoundPort>, DatapathError> {
     plan.ports.iter().map(FoundPort::find).collect()
 }
 
 /// A bundle may change a whole table at once, and others have entries, too.
 const TABLES_WITH_ROOM: usize = 2;
 
-fn settings(plan: &Plan) -> Settings {
+fn settings(plan: &DatapathPlan) -> Settings {
     let entries = plan.kernel.entries;
     Settings {
         entries: entries.unwrap_or(TABLES_WITH_ROOM * plan.table_size),

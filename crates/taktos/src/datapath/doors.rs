@@ -17,7 +17,7 @@ use rustls::ServerConfig;
 
 use super::STATION;
 use super::endpoint::Endpoint;
-use super::event::{Event, QUIET, tell};
+use super::event::{DatapathEvent, QUIET, tell};
 use crate::tls::Dialling;
 use crate::tls::courier::Courier;
 
@@ -26,7 +26,7 @@ const MOST_TOLD: u32 = 8;
 
 /// A controller to be dialled.
 #[derive(Clone, Debug)]
-pub struct Controller {
+pub struct DialledController {
     pub endpoint: Endpoint,
     /// How to encipher, if so.
     pub tls: Option<Dialling>,
@@ -46,9 +46,9 @@ pub struct Entrance {
 ///
 /// If the process has no threads or descriptors left.
 pub fn dial(
-    controller: Controller,
+    controller: DialledController,
     commands: Sender<Command>,
-    events: SyncSender<Event>,
+    events: SyncSender<DatapathEvent>,
 ) -> io::Result<Dialer> {
     let mut contact = Contact::new(controller, events)?;
     Ok(Dialer::start(
@@ -132,15 +132,15 @@ fn hand_over(commands: &Sender<Command>, connection: Connection) {
 struct Contact {
     endpoint: Endpoint,
     tls: Option<(Courier, Dialling)>,
-    state: State,
-    events: SyncSender<Event>,
+    state: ControllerState,
+    events: SyncSender<DatapathEvent>,
     told: u32,
     since: Instant,
 }
 
 /// What users know of a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ControllerState {
     Untried,
     Connected,
     Lost,
@@ -148,12 +148,12 @@ enum State {
 }
 
 impl Contact {
-    fn new(controller: Controller, events: SyncSender<Event>) -> io::Result<Self> {
+    fn new(controller: DialledController, events: SyncSender<DatapathEvent>) -> io::Result<Self> {
         let tls = controller.tls.map(carried);
         Ok(Self {
             endpoint: controller.endpoint,
             tls: tls.transpose()?,
-            state: State::Untried,
+            state: ControllerState::Untried,
             events,
             told: 0,
             since: Instant::now(),
@@ -162,21 +162,21 @@ impl Contact {
 
     /// Tries once. To be called again when the connection is lost.
     fn connect(&mut self) -> io::Result<Stream> {
-        if self.state == State::Connected {
-            self.state = State::Lost;
-            self.tell(Event::Lost(self.endpoint.clone()));
+        if self.state == ControllerState::Connected {
+            self.state = ControllerState::Lost;
+            self.tell(DatapathEvent::Lost(self.endpoint.clone()));
         }
         let tried = self.dial();
         match &tried {
             Ok(_) => {
-                self.state = State::Connected;
-                self.tell(Event::Connected(self.endpoint.clone()));
+                self.state = ControllerState::Connected;
+                self.tell(DatapathEvent::Connected(self.endpoint.clone()));
             }
-            Err(_) if self.state == State::Unreachable => {}
+            Err(_) if self.state == ControllerState::Unreachable => {}
             Err(error) => {
-                self.state = State::Unreachable;
+                self.state = ControllerState::Unreachable;
                 let reason = io::Error::new(error.kind(), error.to_string());
-                self.tell(Event::Unreachable(self.endpoint.clone(), reason));
+                self.tell(DatapathEvent::Unreachable(self.endpoint.clone(), reason));
             }
         }
         tried
@@ -198,7 +198,7 @@ impl Contact {
     }
 
     /// Tells users, but not more than they want to read.
-    fn tell(&mut self, event: Event) {
+    fn tell(&mut self, event: DatapathEvent) {
         if self.since.elapsed() >= QUIET {
             self.told = 0;
             self.since = Instant::now();
@@ -208,7 +208,7 @@ impl Contact {
             std::cmp::Ordering::Less => tell(&self.events, event),
             std::cmp::Ordering::Equal => {
                 let endpoint = self.endpoint.clone();
-                tell(&self.events, Event::Restless(endpoint));
+                tell(&self.events, DatapathEvent::Restless(endpoint));
             }
             std::cmp::Ordering::Greater => {}
         }

@@ -11,7 +11,7 @@ use thiserror::Error;
 pub const USUAL_PORT: u16 = 6653;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transport {
+pub enum EndpointTransport {
     Tcp,
     Tls,
 }
@@ -19,7 +19,7 @@ pub enum Transport {
 /// One end of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    pub transport: Transport,
+    pub transport: EndpointTransport,
     /// A name or an address.
     pub host: String,
     pub port: u16,
@@ -55,9 +55,9 @@ impl FromStr for Endpoint {
     /// brackets.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (transport, place) = match text.split_once(':') {
-            Some(("tcp", place)) => (Transport::Tcp, place),
+            Some(("tcp", place)) => (EndpointTransport::Tcp, place),
             // Open vSwitch calls it by its old name.
-            Some(("tls" | "ssl", place)) => (Transport::Tls, place),
+            Some(("tls" | "ssl", place)) => (EndpointTransport::Tls, place),
             Some(_) | None => return Err(ParseEndpointError::Transport),
         };
         let (host, port) = match place.strip_prefix('[') {
@@ -91,8 +91,8 @@ impl FromStr for Endpoint {
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let transport = match self.transport {
-            Transport::Tcp => "tcp",
-            Transport::Tls => "tls",
+            EndpointTransport::Tcp => "tcp",
+            EndpointTransport::Tls => "tls",
         };
         match self.host.contains(':') {
             true => write!(f, "{transport}:[{}]:{}", self.host, self.port),

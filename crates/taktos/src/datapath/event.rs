@@ -17,7 +17,7 @@ pub const QUIET: Duration = Duration::from_secs(60);
 pub const EVENTS_WAITING: usize = 256;
 
 #[derive(Debug)]
-pub enum Event {
+pub enum DatapathEvent {
     Connected(Endpoint),
     /// A controller was there and is no longer.
     Lost(Endpoint),
@@ -36,7 +36,7 @@ pub enum Event {
     Unusable(String),
 }
 
-impl fmt::Display for Event {
+impl fmt::Display for DatapathEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connected(controller) => write!(f, "controller {controller} connected"),
@@ -68,23 +68,23 @@ impl fmt::Display for Event {
 }
 
 /// Tells `to`, unless nobody reads fast enough.
-pub fn tell(to: &SyncSender<Event>, event: Event) {
+pub fn tell(to: &SyncSender<DatapathEvent>, event: DatapathEvent) {
     let _ = to.try_send(event);
 }
 
 /// What was told of closed connections: the same is told once in a while, not each
 /// time.
 #[derive(Debug, Default)]
-pub struct Told(Vec<(Closed, Instant)>);
+pub struct ClosedNotices(Vec<(Closed, Instant)>);
 
-impl Told {
+impl ClosedNotices {
     /// Returns the event, unless it was told a moment ago.
-    pub fn news(&mut self, closed: Closed) -> Option<Event> {
+    pub fn news(&mut self, closed: Closed) -> Option<DatapathEvent> {
         self.0.retain(|(_, at)| at.elapsed() < QUIET);
         if self.0.iter().any(|(told, _)| *told == closed) {
             return None;
         }
         self.0.push((closed, Instant::now()));
-        Some(Event::Closed(closed))
+        Some(DatapathEvent::Closed(closed))
     }
 }

@@ -12,7 +12,7 @@ use linux::port::{Attachment, Engine, Port};
 use switch::{FRAME_BYTES_MAX, Pacing, PortConfig};
 
 use super::DatapathError;
-use super::port_plan::{Pace, PortPlan};
+use super::port_plan::{PortPace, PortPlan};
 
 /// What stands around the payload of a frame: addresses, a tag and the type.
 const FRAME_AROUND_PAYLOAD: u32 = 18;
@@ -154,9 +154,9 @@ fn describe(plan: &PortPlan, interface: &Interface) -> io::Result<PortConfig> {
         name: plan.interface.clone(),
         mac: interface.mac()?,
         rate: match plan.pace {
-            Pace::OfTheLink => interface.link_rate(),
-            Pace::Unlimited => None,
-            Pace::At(rate) => Some(rate),
+            PortPace::OfTheLink => interface.link_rate(),
+            PortPace::Unlimited => None,
+            PortPace::At(rate) => Some(rate),
         },
         pacing: Pacing::Core,
     })

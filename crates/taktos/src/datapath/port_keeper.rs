@@ -17,7 +17,7 @@ use linux::packet_loop::Command;
 use linux::port::Port;
 
 use super::carriage::Carriage;
-use super::event::{Event, tell};
+use super::event::{DatapathEvent, tell};
 use super::port_plan::PortPlan;
 use super::{STATION, port_title};
 
@@ -51,13 +51,13 @@ impl PortKeeper {
         ports: Vec<KeptPort>,
         carriage: Carriage,
         commands: Sender<Command>,
-        events: SyncSender<Event>,
+        events: SyncSender<DatapathEvent>,
     ) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let should_stop = Arc::clone(&stop);
         let (retire, retired) = mpsc::channel();
-        let mut watch = Watch {
-            ports: ports.into_iter().map(Watched::new).collect(),
+        let mut watch = PortWatch {
+            ports: ports.into_iter().map(WatchedPort::new).collect(),
             carriage,
             commands,
             events,
@@ -88,24 +88,24 @@ impl Drop for PortKeeper {
     }
 }
 
-struct Watch {
-    ports: Vec<Watched>,
+struct PortWatch {
+    ports: Vec<WatchedPort>,
     carriage: Carriage,
     commands: Sender<Command>,
-    events: SyncSender<Event>,
+    events: SyncSender<DatapathEvent>,
     /// Where the loop puts what it no longer uses: closing takes its time.
     retire: Sender<Port>,
     retired: Receiver<Port>,
 }
 
-struct Watched {
+struct WatchedPort {
     kept: KeptPort,
     carrier: Carrier,
     /// Whether users know that it cannot be opened.
     complained: bool,
 }
 
-impl Watched {
+impl WatchedPort {
     fn new(kept: KeptPort) -> Self {
         Self {
             kept,
@@ -119,7 +119,7 @@ impl Watched {
     }
 }
 
-impl Watch {
+impl PortWatch {
     fn look(&mut self) {
         while let Ok(port) = self.retired.try_recv() {
             drop(port);
@@ -134,7 +134,7 @@ impl Watch {
             let found_index = found.as_ref().map(Interface::index);
             if held.is_some() && held != found_index {
                 port.kept.guard = None;
-                tell(&self.events, Event::Gone(port.title()));
+                tell(&self.events, DatapathEvent::Gone(port.title()));
             }
             match &found {
                 None => {}
@@ -153,25 +153,25 @@ impl Watch {
     }
 }
 
-fn follow_link(port: &mut Watched, interface: &Interface, events: &SyncSender<Event>) {
+fn follow_link(port: &mut WatchedPort, interface: &Interface, events: &SyncSender<DatapathEvent>) {
     let carrier = interface.carrier().unwrap_or(Carrier::Lost);
     if std::mem::replace(&mut port.carrier, carrier) != carrier {
-        tell(events, Event::Link(port.title(), carrier));
+        tell(events, DatapathEvent::Link(port.title(), carrier));
     }
 }
 
 /// Opens an interface that is back and gives it to the loop.
 fn reopen(
-    port: &mut Watched,
+    port: &mut WatchedPort,
     carriage: &Carriage,
     commands: &Sender<Command>,
     retire: &Sender<Port>,
-    events: &SyncSender<Event>,
+    events: &SyncSender<DatapathEvent>,
 ) {
     match carriage.reopen(&port.kept.plan) {
         Ok(opened) => {
             let back = format!("port {}: {}", port.kept.plan.number, opened.introduction());
-            tell(events, Event::Back(back));
+            tell(events, DatapathEvent::Back(back));
             port.complained = false;
             port.carrier = Carrier::Present;
             port.kept.guard = Some(opened.guard);
@@ -185,7 +185,7 @@ fn reopen(
         }
         Err(error) if !port.complained => {
             port.complained = true;
-            tell(events, Event::Unusable(error.to_string()));
+            tell(events, DatapathEvent::Unusable(error.to_string()));
         }
         Err(_) => {}
     }

@@ -42,7 +42,7 @@ impl FromStr for PortName {
 
 /// How fast a port sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pace {
+pub enum PortPace {
     /// At the rate of its link, if there is a cable; else as fast as it can.
     OfTheLink,
     /// As fast as its interface takes frames.
@@ -56,7 +56,7 @@ pub enum Pace {
 pub struct RateChoice {
     /// The port; all, if none is named.
     pub interface: Option<String>,
-    pub pace: Pace,
+    pub pace: PortPace,
 }
 
 impl FromStr for RateChoice {
@@ -70,8 +70,8 @@ impl FromStr for RateChoice {
         Ok(Self {
             interface,
             pace: match rate {
-                "none" => Pace::Unlimited,
-                rate => Pace::At(parse_rate(rate)?),
+                "none" => PortPace::Unlimited,
+                rate => PortPace::At(parse_rate(rate)?),
             },
         })
     }
@@ -94,7 +94,7 @@ pub struct PortPlan {
     pub number: PortNumber,
     /// The name of its interface.
     pub interface: String,
-    pub pace: Pace,
+    pub pace: PortPace,
 }
 
 /// Why ports make no sense together.
@@ -165,7 +165,7 @@ fn add(
     ports.push(PortPlan {
         number,
         interface: interface.to_owned(),
-        pace: Pace::OfTheLink,
+        pace: PortPace::OfTheLink,
     });
     Ok(())
 }
@@ -209,14 +209,14 @@ mod tests {
 
         let ports = plan(&names(&["a", "b", "c", "d"]), None, &rates).unwrap();
 
-        let at = |bps| Pace::At(BitRate::new(bps).unwrap());
+        let at = |bps| PortPace::At(BitRate::new(bps).unwrap());
         assert_eq!(
             ports.iter().map(|port| port.pace).collect::<Vec<_>>(),
             [
                 at(1_000_000_000),
                 at(100_000_000),
                 at(2_500_000),
-                Pace::Unlimited
+                PortPace::Unlimited
             ]
         );
     }

@@ -6,13 +6,13 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-pub use crate::datapath::endpoint::Transport;
+pub use crate::datapath::endpoint::EndpointTransport;
 use crate::datapath::endpoint::USUAL_PORT;
 
 /// An address of this machine, and how bytes are carried there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address {
-    pub transport: Transport,
+    pub transport: EndpointTransport,
     pub place: SocketAddr,
 }
 
@@ -28,9 +28,9 @@ impl FromStr for Address {
     /// brackets.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (transport, rest) = match text.split_once(':') {
-            Some(("tcp", rest)) => (Transport::Tcp, rest),
-            Some(("ssl" | "tls", rest)) => (Transport::Tls, rest),
-            Some(_) | None => (Transport::Tcp, text),
+            Some(("tcp", rest)) => (EndpointTransport::Tcp, rest),
+            Some(("ssl" | "tls", rest)) => (EndpointTransport::Tls, rest),
+            Some(_) | None => (EndpointTransport::Tcp, text),
         };
         let bare = rest.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
         let alone = || bare.unwrap_or(rest).parse::<IpAddr>().ok();
@@ -44,8 +44,8 @@ impl FromStr for Address {
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let transport = match self.transport {
-            Transport::Tcp => "tcp",
-            Transport::Tls => "ssl",
+            EndpointTransport::Tcp => "tcp",
+            EndpointTransport::Tls => "ssl",
         };
         write!(f, "{transport}:{}", self.place)
     }

@@ -10,7 +10,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::server::ParsedCertificate;
 use wire::openflow::{DatapathId, Framer, Message};
 
-use super::refusal::Refusal;
+use super::refusal::TlsRefusal;
 
 /// Whose certificates name the switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct Claim {
 
 /// Whether there is something left to listen for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum Listening {
     /// It has not said who it is.
     NotYet,
     /// It has, and it is.
@@ -52,18 +52,18 @@ impl Claim {
     /// # Errors
     ///
     /// If it says that it is another one than its certificate says.
-    pub fn listen(&mut self, bytes: &[u8]) -> Result<Heard, Refusal> {
+    pub fn listen(&mut self, bytes: &[u8]) -> Result<Listening, TlsRefusal> {
         self.framer.push(bytes);
         // Whoever does not speak OpenFlow is found out by the controller.
         while let Ok(Some(message)) = self.framer.next_message() {
             if let Ok((_, Message::FeaturesReply(features))) = Message::parse(message) {
                 return match bears(&self.certificate, features.datapath) {
-                    true => Ok(Heard::Settled),
-                    false => Err(Refusal::Impostor(features.datapath)),
+                    true => Ok(Listening::Settled),
+                    false => Err(TlsRefusal::Impostor(features.datapath)),
                 };
             }
         }
-        Ok(Heard::NotYet)
+        Ok(Listening::NotYet)
     }
 }
 

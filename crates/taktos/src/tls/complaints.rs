@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use super::refusal::Refusal;
+use super::refusal::TlsRefusal;
 
 /// How much is told within [`QUIET`].
 pub const MOST_TOLD: u64 = 16;
@@ -15,7 +15,10 @@ pub const QUIET: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Complaint {
     /// Somebody was not let in.
-    Refused { peer: SocketAddr, reason: Refusal },
+    Refused {
+        peer: SocketAddr,
+        reason: TlsRefusal,
+    },
     /// So many more were not let in during the last minute.
     More(u64),
 }
@@ -47,7 +50,7 @@ impl Complaints {
 
     /// Returns what is to be told of this refusal: first the rest of an earlier
     /// minute, then itself.
-    pub fn about(&mut self, now: Instant, peer: SocketAddr, reason: Refusal) -> Vec<Complaint> {
+    pub fn about(&mut self, now: Instant, peer: SocketAddr, reason: TlsRefusal) -> Vec<Complaint> {
         let mut told = Vec::new();
         if now.saturating_duration_since(self.since) >= QUIET {
             let more = self.count.saturating_sub(MOST_TOLD);
@@ -73,7 +76,7 @@ mod tests {
         let begin = Instant::now();
         let mut complaints = Complaints::new(begin);
         let peer = SocketAddr::from(([192, 0, 2, 1], 1));
-        let mut refuse = |now| complaints.about(now, peer, Refusal::Late);
+        let mut refuse = |now| complaints.about(now, peer, TlsRefusal::Late);
 
         let told: Vec<_> = (0..100).flat_map(|_| refuse(begin)).collect();
         let later = refuse(begin + QUIET);

@@ -25,7 +25,7 @@ use tokio_rustls::server::TlsStream;
 
 use super::claim::{Claim, Naming};
 use super::complaints::{Complaint, Complaints};
-use super::refusal::Refusal;
+use super::refusal::TlsRefusal;
 use super::{HANDSHAKE_PATIENCE, relay, runtime};
 
 /// The most handshakes under way.
@@ -110,7 +110,7 @@ where
         for number in 0.. {
             let (stream, peer) = accept(&listener).await;
             let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-                self.refuse(peer, Refusal::Full);
+                self.refuse(peer, TlsRefusal::Full);
                 continue;
             };
             let hand = self.free_hand(&hands).await;
@@ -146,7 +146,7 @@ where
         let oldest = lock(&self.handshakes).pop_first();
         if let Some((_, handshake)) = oldest {
             handshake.task.abort();
-            self.refuse(handshake.peer, Refusal::Crowded);
+            self.refuse(handshake.peer, TlsRefusal::Crowded);
         }
     }
 
@@ -167,8 +167,8 @@ where
         drop(hand);
         let reason = match shaken {
             Ok(Ok(enciphered)) => self.carry(enciphered, peer).await,
-            Ok(Err(error)) => Some(Refusal::of_handshake(error)),
-            Err(_) => Some(Refusal::Late),
+            Ok(Err(error)) => Some(TlsRefusal::of_handshake(error)),
+            Err(_) => Some(TlsRefusal::Late),
         };
         if let Some(reason) = reason {
             self.refuse(peer, reason);
@@ -176,7 +176,11 @@ where
     }
 
     /// Lets somebody in until it leaves; returns what is wrong with it, if something is.
-    async fn carry(&self, enciphered: TlsStream<TcpStream>, peer: SocketAddr) -> Option<Refusal> {
+    async fn carry(
+        &self,
+        enciphered: TlsStream<TcpStream>,
+        peer: SocketAddr,
+    ) -> Option<TlsRefusal> {
         let shown = enciphered.get_ref().1.peer_certificates();
         let claim = match (self.naming, shown.and_then(<[_]>::first)) {
             (Naming::DatapathId, Some(shown)) => Some(Claim::new(shown.clone().into_owned())),
@@ -184,15 +188,15 @@ where
         };
         let (theirs, plain) = match relay::pair() {
             Ok(pair) => pair,
-            Err(error) => return Some(Refusal::Other(error.to_string())),
+            Err(error) => return Some(TlsRefusal::Other(error.to_string())),
         };
         (self.take)(theirs, peer);
         let ended = relay::carry(enciphered, plain, claim).await;
         // What breaks as connections do is noticed by whoever used it.
-        Refusal::of_broken(ended.err()?)
+        TlsRefusal::of_broken(ended.err()?)
     }
 
-    fn refuse(&self, peer: SocketAddr, reason: Refusal) {
+    fn refuse(&self, peer: SocketAddr, reason: TlsRefusal) {
         let told = lock(&self.complaints).about(Instant::now(), peer, reason);
         told.into_iter().for_each(&self.tell);
     }

@@ -9,7 +9,7 @@ use wire::openflow::DatapathId;
 /// Why somebody is not let in.
 #[derive(Clone, Debug, PartialEq, Eq, ThisError)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum TlsRefusal {
     /// It says something else than TLS.
     #[error("it does not speak TLS; a plain connection needs a tcp: address")]
     NoTls,
@@ -51,7 +51,7 @@ pub enum Refusal {
     Other(String),
 }
 
-impl Refusal {
+impl TlsRefusal {
     /// Returns why hands were not shaken.
     #[must_use]
     pub fn of_handshake(error: io::Error) -> Self {
@@ -74,7 +74,7 @@ impl Refusal {
     }
 }
 
-impl From<Error> for Refusal {
+impl From<Error> for TlsRefusal {
     fn from(error: Error) -> Self {
         match error {
             Error::InvalidMessage(_) => Self::NoTls,
@@ -86,25 +86,25 @@ impl From<Error> for Refusal {
     }
 }
 
-fn of_certificate(reason: &CertificateError) -> Refusal {
+fn of_certificate(reason: &CertificateError) -> TlsRefusal {
     match reason {
-        CertificateError::UnknownIssuer | CertificateError::BadSignature => Refusal::Stranger,
-        CertificateError::Expired | CertificateError::ExpiredContext { .. } => Refusal::Expired,
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => TlsRefusal::Stranger,
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => TlsRefusal::Expired,
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            Refusal::Early
+            TlsRefusal::Early
         }
-        other => Refusal::Certificate(other.to_string()),
+        other => TlsRefusal::Certificate(other.to_string()),
     }
 }
 
-fn of_alert(alert: AlertDescription) -> Refusal {
+fn of_alert(alert: AlertDescription) -> TlsRefusal {
     match alert {
         AlertDescription::UnknownCA
         | AlertDescription::BadCertificate
         | AlertDescription::CertificateUnknown
         | AlertDescription::CertificateExpired
         | AlertDescription::DecryptError
-        | AlertDescription::UnsupportedCertificate => Refusal::Distrust(format!("{alert:?}")),
-        other => Refusal::Other(format!("it ended the handshake: {other:?}")),
+        | AlertDescription::UnsupportedCertificate => TlsRefusal::Distrust(format!("{alert:?}")),
+        other => TlsRefusal::Other(format!("it ended the handshake: {other:?}")),
     }
 }

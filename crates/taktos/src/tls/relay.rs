@@ -15,7 +15,7 @@ use tokio::net::unix::{ReadHalf, WriteHalf};
 use tokio::time::{sleep, timeout};
 
 use super::PARTING;
-use super::claim::{Claim, Heard};
+use super::claim::{Claim, Listening};
 
 /// How much is read at once.
 const CHUNK_BYTES: usize = 16 * 1024;
@@ -65,7 +65,7 @@ async fn decipher(
             && unsettled
                 .listen(&bytes[..count])
                 .map_err(io::Error::other)?
-                == Heard::Settled
+                == Listening::Settled
         {
             claim = None;
         }

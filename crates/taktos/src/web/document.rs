@@ -7,27 +7,76 @@
 //! checked against the limits of the controller before it goes on: no number from
 //! outside meets arithmetic that it could overflow.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use api::Place;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 pub mod application;
 pub mod audit;
 pub mod flow;
-pub mod host;
-pub mod instance;
 pub mod intent;
 pub mod modal;
 pub mod path;
 pub mod place;
-pub mod problem;
 pub mod requirement;
 pub mod room;
 pub mod statistics;
 
 pub use audit::{AuditDocument, AuditEntry};
 pub use flow::{DecisionDocument, DecisionsDocument, FlowDocument, FlowsDocument, HopsDocument};
-pub use host::HostRequestDocument;
-pub use instance::InstanceDocument;
 pub use path::{EndpointDocument, PathQueryDocument, PathsDocument};
-pub use problem::{ProblemBody, ProblemDocument};
 pub use requirement::{
     LONGEST_NAME, MatchDocument, RequirementDocument, RequirementsDocument, Unusable,
 };
 pub use statistics::StatisticsDocument;
+
+/// Which controller answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InstanceDocument {
+    /// What it is called.
+    pub id: String,
+    /// The version of the program.
+    pub version: String,
+    /// Since when it runs, in nanoseconds since the beginning of 1970.
+    pub since_ns: u64,
+    /// Whether all that its store kept is known: it decides on requests.
+    pub ready: bool,
+}
+
+/// What somebody says of a host; its name is in the path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostRequestDocument {
+    /// Its address.
+    pub mac: String,
+    /// Its IPv4 address.
+    #[serde(default)]
+    pub ipv4: Option<Ipv4Addr>,
+    /// Its IPv6 address.
+    #[serde(default)]
+    pub ipv6: Option<Ipv6Addr>,
+    /// Its port; learned from its first frame if left out.
+    #[serde(default)]
+    pub attachment: Option<Place<String>>,
+}
+
+/// The body of every answer whose status is 400 or above.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProblemDocument {
+    /// What is wrong.
+    pub error: ProblemBody,
+}
+
+/// What is wrong, for programs and for people.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProblemBody {
+    /// A word that never changes its meaning, as in `unknown-flow`.
+    pub code: String,
+    /// What is wrong, in a sentence.
+    pub message: String,
+    /// What to do about it, if there is something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+}

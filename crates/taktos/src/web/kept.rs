@@ -18,18 +18,18 @@ pub const FRESH_FOR: Duration = Duration::from_millis(100);
 
 /// An answer that is shared.
 #[derive(Debug, Default)]
-pub struct Kept {
-    held: Mutex<Option<Held>>,
+pub struct SharedAnswer {
+    held: Mutex<Option<HeldAnswer>>,
 }
 
 #[derive(Clone, Debug)]
-struct Held {
+struct HeldAnswer {
     change: u64,
     made: Instant,
     text: Bytes,
 }
 
-impl Kept {
+impl SharedAnswer {
     /// Returns the answer as of the change with this number, or has it made.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl Kept {
         }
         let made = Instant::now();
         let text = make.await?;
-        *held = Some(Held {
+        *held = Some(HeldAnswer {
             change,
             made,
             text: text.clone(),

@@ -26,7 +26,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::tls::HANDSHAKE_PATIENCE;
 use guarded::Guarded;
-use lobby::{Lobby, Place};
+use lobby::{ClientSlot, Lobby};
 
 /// The most clients at a time.
 pub const MOST_CLIENTS: usize = 1_024;
@@ -67,7 +67,7 @@ async fn serve_one(
     stream: TcpStream,
     acceptor: Option<TlsAcceptor>,
     router: Router,
-    place: &Place,
+    place: &ClientSlot,
 ) {
     // An answer is one write: waiting for more only delays it.
     let _ = stream.set_nodelay(true);
@@ -83,7 +83,7 @@ async fn serve_one(
     }
 }
 
-async fn converse<S>(stream: S, router: Router, place: &Place)
+async fn converse<S>(stream: S, router: Router, place: &ClientSlot)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {

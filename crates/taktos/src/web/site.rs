@@ -14,7 +14,7 @@ use super::audit::Audit;
 use super::describe::{self, Names};
 use super::feed::Feed;
 use super::gate::Gate;
-use super::kept::Kept;
+use super::kept::SharedAnswer;
 use super::metrics::Meters;
 use super::operations;
 use super::pending_requests::PendingRequests;
@@ -38,11 +38,11 @@ pub struct Inside {
     /// Since when it runs, in nanoseconds since the beginning of 1970.
     pub since_ns: u64,
     pub names: Names,
-    pub topology: Kept,
+    pub topology: SharedAnswer,
     /// The list of flows, written down.
-    pub flows: Kept,
+    pub flows: SharedAnswer,
     /// What deadlines leave to spare, written down.
-    pub room: Kept,
+    pub room: SharedAnswer,
     /// Held while something is computed that takes long.
     pub computing: tokio::sync::Mutex<()>,
     /// How often something was told or changed.
@@ -72,9 +72,9 @@ impl Inside {
             id,
             since_ns: WallTime::now().as_ns(),
             names,
-            topology: Kept::default(),
-            flows: Kept::default(),
-            room: Kept::default(),
+            topology: SharedAnswer::default(),
+            flows: SharedAnswer::default(),
+            room: SharedAnswer::default(),
             computing: tokio::sync::Mutex::new(()),
             changes: AtomicU64::new(0),
             ready: AtomicBool::new(false),

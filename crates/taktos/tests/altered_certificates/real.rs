@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use calculus::admission::{Redundant, Request};
-use certificate::compare::Said;
+use certificate::compare::ComparedStatement;
 use certificate::document::{Copies, Demand, Protection};
 use certificate::{Certificate, Difference, compare};
 use run::experiment::{Experiment, certificate, statement};
@@ -211,11 +211,11 @@ impl Real {
             .filter(|demand| !self.refused.contains(&demand.name))
             .collect();
         compare(
-            Said {
+            ComparedStatement {
                 network: Some(&certificate.network),
                 demands: &stated,
             },
-            Said {
+            ComparedStatement {
                 network: Some(&network),
                 demands: &found,
             },

@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use lab::veth::{self, End, Power};
+use lab::veth::{self, Power, VethEnd};
 use linux::interface::Interface;
 use linux::namespace::Namespace;
 use linux::netlink::Netlink;
@@ -66,7 +66,7 @@ impl Testbed {
     pub fn lay_cable(&mut self, n: u32, index: u32) {
         let last = u8::try_from(n).unwrap();
         let (switch, host) = (format!("s{n}"), format!("h{n}"));
-        let end = |name, index, kind| End {
+        let end = |name, index, kind| VethEnd {
             namespace: &self.room,
             name,
             index,

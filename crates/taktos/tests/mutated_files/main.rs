@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
-use calculus::admission::{Background, Network};
+use calculus::admission::{Background, FailureScope};
 use certificate::Certificate;
 use run::experiment::{self, Experiment};
 use scenario::Scenario;
@@ -128,7 +128,7 @@ fn check(seed: u64, random: &mut Random, tally: &mut Tally) {
     let experiment = Experiment::deciding(&scenario, &stop);
     if let Ok((_, promises, _)) = experiment.weigh() {
         tally.decided += 1;
-        let _ = Background::of(&promises.ledger, Network::AnyFailure);
+        let _ = Background::of(&promises.ledger, FailureScope::AnyFailure);
     }
 }
 

@@ -9,7 +9,7 @@ use std::process::Command;
 use measure::capture::reader::{End, Step};
 use measure::capture::{CaptureFile, CaptureReader, Direction, Heading, Interface, Seen};
 use measure::identity::{FlowKey, identify};
-use measure::traffic::sampled_values::{self, Form, METERING_RATE, PROTECTION_RATE};
+use measure::traffic::sampled_values::{self, METERING_RATE, PROTECTION_RATE, SampleLayout};
 use measure::traffic::{Addresses, Goose, SampledValues, Source, goose, mms};
 use units::{BitRate, Duration, Instant};
 use wire::ethernet::{Header, MacAddress, VlanTag};
@@ -236,7 +236,7 @@ fn write(file: &Path) -> usize {
 }
 
 fn sources() -> Vec<Source> {
-    let unit = |number: u8, rate: u32, form: Form| {
+    let unit = |number: u8, rate: u32, form: SampleLayout| {
         let config = sampled_values::Config {
             source: MacAddress([2, 0, 0, 0, 0, number]),
             destination: MacAddress([0x01, 0x0c, 0xcd, 0x04, 0, number]),
@@ -267,9 +267,9 @@ fn sources() -> Vec<Source> {
         unix_origin_ns: BEGIN_UNIX_NS,
     });
     vec![
-        unit(1, 4_000, Form::LIGHT),
-        unit(2, PROTECTION_RATE, Form::PROTECTION),
-        unit(3, METERING_RATE, Form::METERING),
+        unit(1, 4_000, SampleLayout::LIGHT),
+        unit(2, PROTECTION_RATE, SampleLayout::PROTECTION),
+        unit(3, METERING_RATE, SampleLayout::METERING),
         Source::Goose(device),
     ]
 }

@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lab::veth::{self, End, Power};
+use lab::veth::{self, Power, VethEnd};
 use linux::namespace::Namespace;
 use linux::netlink::Netlink;
 use serde_json::Value;
@@ -38,7 +38,7 @@ pub struct Workbench {
 }
 
 /// How a cable is laid.
-type Lay = fn(&mut Netlink, [End<'_>; 2]) -> io::Result<()>;
+type Lay = fn(&mut Netlink, [VethEnd<'_>; 2]) -> io::Result<()>;
 
 /// A host that sends back every datagram that it hears.
 struct Host {
@@ -77,7 +77,7 @@ impl Workbench {
     pub fn lay_cable(&mut self, names: [&str; 2]) {
         let mut netlink = self.namespace.run(Netlink::open).unwrap();
         self.cables += 1;
-        let end = |name, index, kind| End {
+        let end = |name, index, kind| VethEnd {
             namespace: &self.namespace,
             name,
             index: index + u32::from(self.cables),
@@ -306,13 +306,13 @@ fn join(netlink: &mut Netlink, switch: &Namespace, number: u8, lay: Lay) -> Host
     let namespace = Namespace::new().unwrap();
     veth::forbid_ipv6(&namespace).unwrap();
     let ends = [
-        End {
+        VethEnd {
             namespace: switch,
             name: &port_name(usize::from(number)),
             index: 100 + u32::from(number),
             mac: MacAddress([2, 0, 0, 0, 1, number]),
         },
-        End {
+        VethEnd {
             namespace: &namespace,
             name: "uplink",
             index: 200 + u32::from(number),

@@ -10,25 +10,31 @@ use crate::admission::stage::{Stage, StageId};
 
 /// The least delay from the arrival at each switch to the departure from the
 /// processing of the destination; nothing if no way leads there.
-pub(super) type Table = Box<[Option<Delay>]>;
+pub(super) type DistanceTable = Box<[Option<Delay>]>;
 
 /// What has been computed, by destination and class.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Distances {
-    known: BTreeMap<(NodeId, u8), Table>,
+    known: BTreeMap<(NodeId, u8), DistanceTable>,
 }
 
 impl Distances {
     /// Returns the table of a destination and a class.
-    pub(super) fn to(&mut self, to: NodeId, class: u8, graph: &Graph, stages: &[Stage]) -> &Table {
+    pub(super) fn to(
+        &mut self,
+        to: NodeId,
+        class: u8,
+        graph: &Graph,
+        stages: &[Stage],
+    ) -> &DistanceTable {
         self.known
             .entry((to, class))
             .or_insert_with(|| table(to, class, graph, stages))
     }
 }
 
-fn table(to: NodeId, class: u8, graph: &Graph, stages: &[Stage]) -> Table {
-    let mut least: Table = vec![None; graph.nodes()].into();
+fn table(to: NodeId, class: u8, graph: &Graph, stages: &[Stage]) -> DistanceTable {
+    let mut least: DistanceTable = vec![None; graph.nodes()].into();
     let mut open = BinaryHeap::new();
     if let Some(at_destination) = processing_delay(graph.processing(to), class, stages) {
         open.push(Reverse((at_destination, to)));

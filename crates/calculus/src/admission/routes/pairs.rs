@@ -10,11 +10,11 @@
 use units::Delay;
 
 use super::distances::passing_delay;
-use super::{Disjoint, Ends, Graph, Link, NodeId};
+use super::{DirectedLink, Disjoint, Ends, Graph, NodeId};
 use crate::admission::stage::{Stage, StageId};
 
 /// Two ways as the links that they take.
-pub(super) type Pair = [Vec<Link>; 2];
+pub(super) type Pair = [Vec<DirectedLink>; 2];
 
 /// Returns the two disjoint ways of least total delay in `class`, if there are
 /// two.
@@ -39,7 +39,7 @@ struct Arc {
     cost_ps: i128,
     room: u8,
     used: u8,
-    link: Option<Link>,
+    link: Option<DirectedLink>,
 }
 
 /// A network of arcs; each switch is two points, one where frames come in and one
@@ -143,7 +143,7 @@ impl Residual {
     }
 
     /// Takes one way out of what was sent.
-    fn take_way(&mut self, ends: Ends<'_>) -> Option<Vec<Link>> {
+    fn take_way(&mut self, ends: Ends<'_>) -> Option<Vec<DirectedLink>> {
         let mut way = Vec::new();
         let mut node = ends.from;
         while node != ends.to.node {

@@ -5,18 +5,19 @@ use std::collections::BinaryHeap;
 
 use units::Delay;
 
-use super::distances::{Table, passing_delay};
-use super::{CableId, Ends, Graph, Link, NodeId, Route};
+use super::distances::{DistanceTable, passing_delay};
+use super::{CableId, DirectedLink, Ends, Graph, NodeId, Route};
+use crate::admission::arrival_window::{ArrivalWindow, behind};
 use crate::admission::check::always_fits;
 use crate::admission::ledger::Ledger;
-use crate::admission::plan::{Sent, Window, behind, passing};
+use crate::admission::plan::{SenderTraffic, passing};
 use crate::admission::request::Request;
-use crate::admission::reservation::Origin;
+use crate::admission::reservation::FlowOrigin;
 use crate::admission::stage::StageId;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Question {
+pub(super) enum RouteQuery {
     /// The least way that the ledger admits.
     Admissible,
     /// This many ways, whatever has been promised.
@@ -28,15 +29,15 @@ pub(super) enum Question {
 struct Label {
     node: NodeId,
     /// When frames arrive there.
-    window: Window,
+    window: ArrivalWindow,
     /// The label that it continues, by which link, and when frames arrive at that
     /// link's port.
-    before: Option<(usize, Link, Window)>,
+    before: Option<(usize, DirectedLink, ArrivalWindow)>,
 }
 
 /// The memory of searches, kept from one to the next.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Search {
+pub(super) struct RouteSearch {
     labels: Vec<Label>,
     /// The least delay of a way that continues a label, the latest that frames
     /// arrive there (of equals, the one that has got further goes first), and the
@@ -55,15 +56,15 @@ pub(super) struct Search {
 #[derive(Clone, Copy)]
 pub(super) struct Task<'a> {
     pub(super) graph: &'a Graph,
-    pub(super) table: &'a Table,
+    pub(super) table: &'a DistanceTable,
     pub(super) ledger: &'a Ledger,
     pub(super) request: &'a Request,
-    pub(super) sent: Sent<'a>,
+    pub(super) sent: SenderTraffic<'a>,
     pub(super) ends: Ends<'a>,
-    pub(super) question: Question,
+    pub(super) question: RouteQuery,
 }
 
-impl Search {
+impl RouteSearch {
     pub(super) fn new(nodes: usize, cables: usize) -> Self {
         Self {
             narrowest: vec![(0, Delay::ZERO); 2 * cables + 1],
@@ -77,8 +78,8 @@ impl Search {
     pub(super) fn run(&mut self, task: Task<'_>) -> Vec<Route> {
         self.begin(task);
         let most = match task.question {
-            Question::Admissible => 1,
-            Question::Shortest(most) => most,
+            RouteQuery::Admissible => 1,
+            RouteQuery::Shortest(most) => most,
         };
         let mut found = Vec::new();
         while found.len() < most && self.labels.len() < super::Map::MAX_LABELS {
@@ -114,7 +115,7 @@ impl Search {
         for cable in task.ends.avoid_cables {
             self.avoided_cables[cable.index()] = self.round;
         }
-        let window = Window {
+        let window = ArrivalWindow {
             earliest: Delay::ZERO,
             latest: task.request.initial,
         };
@@ -124,8 +125,8 @@ impl Search {
     fn push(
         &mut self,
         node: NodeId,
-        window: Window,
-        before: Option<(usize, Link, Window)>,
+        window: ArrivalWindow,
+        before: Option<(usize, DirectedLink, ArrivalWindow)>,
         task: Task<'_>,
     ) {
         let (class, stages) = (task.request.class, task.ledger.stages());
@@ -148,7 +149,7 @@ impl Search {
 
     /// Returns from where frames leave the switch of a label, if they
     /// may come that far; nothing otherwise.
-    fn enter(&mut self, at: usize, task: Task<'_>) -> Option<Origin> {
+    fn enter(&mut self, at: usize, task: Task<'_>) -> Option<FlowOrigin> {
         let Label {
             node,
             window,
@@ -156,7 +157,7 @@ impl Search {
         } = self.labels[at];
         let arrival = before.map(|(_, link, _)| link.port);
         let processing = task.graph.processing(node);
-        if task.question == Question::Admissible {
+        if task.question == RouteQuery::Admissible {
             let link = before.map(|(_, link, _)| link);
             let way_in = link.map_or(self.narrowest.len() - 1, |link| {
                 2 * link.cable.index() + usize::from(link.from < link.to)
@@ -168,20 +169,26 @@ impl Search {
             if let Some((label, link, at_port)) = before {
                 let from = self.labels[label];
                 let arrival = from.before.map(|(_, link, _)| link.port);
-                let origin = Origin::leaving(task.graph.processing(from.node), arrival);
+                let origin = FlowOrigin::leaving(task.graph.processing(from.node), arrival);
                 task.admits(link.port, origin, at_port)?;
             }
             if let Some(stage) = processing {
-                task.admits(stage, Origin::leaving(None, arrival), window)?;
+                task.admits(stage, FlowOrigin::leaving(None, arrival), window)?;
             }
             self.narrowest[way_in] = (self.round, window.length());
         }
-        Some(Origin::leaving(processing, arrival))
+        Some(FlowOrigin::leaving(processing, arrival))
     }
 
-    fn arrive(&self, at: usize, window: Window, origin: Origin, task: Task<'_>) -> Option<Route> {
+    fn arrive(
+        &self,
+        at: usize,
+        window: ArrivalWindow,
+        origin: FlowOrigin,
+        task: Task<'_>,
+    ) -> Option<Route> {
         let port = task.ends.to.port;
-        if task.question == Question::Admissible {
+        if task.question == RouteQuery::Admissible {
             task.admits(port, origin, window)?;
         }
         let (class, stages) = (task.request.class, task.ledger.stages());
@@ -208,7 +215,7 @@ impl Search {
         Some(route)
     }
 
-    fn go_on(&mut self, at: usize, window: Window, task: Task<'_>) {
+    fn go_on(&mut self, at: usize, window: ArrivalWindow, task: Task<'_>) {
         let (class, stages) = (task.request.class, task.ledger.stages());
         for link in task.graph.leaving(self.labels[at].node) {
             let avoided = self.avoided_nodes[link.to.index()] == self.round
@@ -237,7 +244,7 @@ impl Search {
 
 impl Task<'_> {
     /// Returns something if a stage has room for the flow behind `window`.
-    fn admits(&self, stage: StageId, origin: Origin, window: Window) -> Option<()> {
+    fn admits(&self, stage: StageId, origin: FlowOrigin, window: ArrivalWindow) -> Option<()> {
         let stages = self.ledger.stages();
         let reservation = passing(stage, origin, stages, self.sent, window);
         always_fits(&reservation, stages, self.ledger.load(stage)).ok()

@@ -1,8 +1,8 @@
 //! What a flow brings after a failure takes the place of what it brings otherwise.
 
 use super::*;
-use crate::admission::reservation::Origin;
-use crate::bounds::concave::{Line, Source};
+use crate::admission::reservation::FlowOrigin;
+use crate::bounds::concave::{ArrivalSource, CurveLine};
 
 const PROCESSOR_BUDGET_US: u64 = 500;
 const PORT_BUDGET_US: u64 = 6_000;
@@ -38,7 +38,7 @@ fn a_wider_window_counts_in_contract_and_peak_of_the_whole_flow() {
     for (failure, window_us) in [None, Some(FailureId(0))].into_iter().zip(WINDOWS_US) {
         let window = Delay::from_us(window_us);
         let sources = arrivals_at(&ledger, 7, failure);
-        let [Source { lines }] = sources[..] else {
+        let [ArrivalSource { lines }] = sources[..] else {
             panic!("all of it comes from the processor before: {sources:?}")
         };
         assert_eq!(lines[0], line(request.traffic().spread_by(window)));
@@ -107,7 +107,7 @@ fn a_peak_that_grows_alone_is_reserved() {
     ledger.admit(request.clone()).unwrap();
 
     let window = Delay::from_us(WINDOWS_US[1]);
-    let [Source { lines }] = arrivals_at(&ledger, 7, Some(FailureId(0)))[..] else {
+    let [ArrivalSource { lines }] = arrivals_at(&ledger, 7, Some(FailureId(0)))[..] else {
         panic!()
     };
     assert_eq!(lines[1], line(request.peak.unwrap().spread_by(window)));
@@ -151,7 +151,7 @@ fn what_is_tried_is_what_is_reserved() {
     more.burst = FULL_FRAME * 2;
     more.rate = BitRate::from_mbps(1);
     more.peak = Some(TokenBucket::new(LINK, FULL_FRAME));
-    let mut plan = super::super::plan::Plan::new(ledger.stages().len());
+    let mut plan = super::super::plan::ReservationPlanner::new(ledger.stages().len());
     plan.draw(&more, more.traffic(), ledger.stages()).unwrap();
 
     let tried: Vec<_> = plan
@@ -183,26 +183,26 @@ fn ledger() -> Ledger {
     Ledger::new(stages)
 }
 
-fn arrivals_at(ledger: &Ledger, stage: u32, failure: Option<FailureId>) -> Vec<Source> {
+fn arrivals_at(ledger: &Ledger, stage: u32, failure: Option<FailureId>) -> Vec<ArrivalSource> {
     let arrivals = ledger.load(StageId(stage)).arrivals(failure, &[]);
     let [_, _, _, of_class, ..] = arrivals.at_port([FULL_FRAME; CLASSES], ledger.stages());
     of_class
 }
 
-fn line(bucket: TokenBucket) -> Line {
-    Line {
+fn line(bucket: TokenBucket) -> CurveLine {
+    CurveLine {
         rate: bucket.rate_bps(),
         burst: bucket.burst().as_bits(),
     }
 }
 
-fn sorted(mut origins: Vec<Origin>) -> Vec<Origin> {
+fn sorted(mut origins: Vec<FlowOrigin>) -> Vec<FlowOrigin> {
     origins.sort();
     origins
 }
 
-fn from(stage: Option<u32>, link: Option<u32>) -> Origin {
-    Origin {
+fn from(stage: Option<u32>, link: Option<u32>) -> FlowOrigin {
+    FlowOrigin {
         stage: stage.map(StageId),
         link: link.map(StageId),
     }

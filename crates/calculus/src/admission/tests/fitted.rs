@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::super::fit::{Slowdown, Spare};
 use super::super::load::StageLoad;
-use super::super::plan::{Plan, Sent};
+use super::super::plan::{ReservationPlanner, SenderTraffic};
 use super::properties::{flow, flows, ring};
 use super::*;
 
@@ -160,9 +160,9 @@ fn nothing_slower_than_the_most_is_looked_for() {
 fn recounted(ledger: &Ledger) -> Vec<StageLoad> {
     let groups = &ledger.fit.as_ref().unwrap().groups;
     let mut loads: Vec<_> = ledger.stages.iter().map(StageLoad::nothing).collect();
-    let mut plan = Plan::new(loads.len());
+    let mut plan = ReservationPlanner::new(loads.len());
     let singles = groups.singles.iter().map(|id| &ledger.flows[id]);
-    let singles = singles.map(|request| Sent::new(request, request.traffic()));
+    let singles = singles.map(|request| SenderTraffic::new(request, request.traffic()));
     for sent in groups.sent().chain(singles) {
         plan.draw_sent(sent, &ledger.stages).unwrap();
         plan.reserve(&mut loads, &ledger.stages);

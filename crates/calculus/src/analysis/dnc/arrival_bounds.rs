@@ -46,7 +46,7 @@
 
 use units::fine::Rate;
 
-use super::histories::{Histories, Place};
+use super::histories::{Histories, HistoryIndex};
 use super::remembered::Remembered;
 use super::simplified::Simplified;
 use super::{Concatenation, Order};
@@ -71,7 +71,7 @@ pub(super) enum Presence {
 
 /// A server that a group of flows crosses.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Hop {
+pub(super) struct CrossedServer {
     pub(super) server: ServerId,
     pub(super) presence: Presence,
 }
@@ -98,9 +98,9 @@ pub(super) struct ArrivalBounds<'a> {
     pub(super) too_large: Option<TooLarge>,
     /// By server: the place of the flow that is absent where
     /// [`Presence::Absent`], if it comes by.
-    along: Vec<Option<Place>>,
+    along: Vec<Option<HistoryIndex>>,
     /// The sets in use, one behind the other.
-    pub(super) sets: Vec<Place>,
+    pub(super) sets: Vec<HistoryIndex>,
     counted: Remembered,
     absent: Remembered,
     depth: usize,
@@ -132,7 +132,7 @@ impl<'a> ArrivalBounds<'a> {
 
     /// Makes the flow that begins at a place the one that is absent where
     /// [`Presence::Absent`].
-    pub(super) fn set_of_interest(&mut self, begin: Place) {
+    pub(super) fn set_of_interest(&mut self, begin: HistoryIndex) {
         self.along.fill(None);
         let path = std::iter::successors(Some(begin), |place| self.histories.behind(*place));
         for place in path {
@@ -166,7 +166,8 @@ impl<'a> ArrivalBounds<'a> {
             let bucket = match self.histories.server_before(place) {
                 None => self.simplified.bucket(self.histories.flow(place)),
                 Some(from) => {
-                    let same = |next: &&Place| self.histories.server_before(**next) == Some(from);
+                    let same =
+                        |next: &&HistoryIndex| self.histories.server_before(**next) == Some(from);
                     at += self.sets[at..end].iter().take_while(same).count();
                     let presence = self.presence_before(presence, from, place);
                     self.of_group(group, at, presence)?
@@ -179,7 +180,7 @@ impl<'a> ArrivalBounds<'a> {
 
     /// Returns whether the flow of interest is there one server back: it is
     /// absent only along its own path.
-    fn presence_before(&self, presence: Presence, from: ServerId, place: Place) -> Presence {
+    fn presence_before(&self, presence: Presence, from: ServerId, place: HistoryIndex) -> Presence {
         let along = self.along[self.histories.server(place).index()];
         match along.and_then(|along| self.histories.server_before(along)) {
             Some(before) if before == from => presence,
@@ -245,12 +246,12 @@ impl<'a> ArrivalBounds<'a> {
 
     /// Returns whether a place is that of the flow of interest where it is
     /// absent.
-    pub(super) fn is_absent(&self, hop: Hop, place: Place) -> bool {
+    pub(super) fn is_absent(&self, hop: CrossedServer, place: HistoryIndex) -> bool {
         hop.presence == Presence::Absent && self.along[hop.server.index()] == Some(place)
     }
 
     /// Returns the servers that a group has in common back from where it is.
-    fn common_hops(&self, begin: usize, end: usize, mut presence: Presence) -> Vec<Hop> {
+    fn common_hops(&self, begin: usize, end: usize, mut presence: Presence) -> Vec<CrossedServer> {
         let (mut place, last) = (self.sets[begin], self.sets[end - 1]);
         let common = self.histories.common_servers(place, last);
         let mut hops = Vec::with_capacity(common);
@@ -260,7 +261,7 @@ impl<'a> ArrivalBounds<'a> {
             if !hops.is_empty() {
                 presence = self.presence_before(presence, server, place);
             }
-            hops.push(Hop { server, presence });
+            hops.push(CrossedServer { server, presence });
             place = before;
         }
         hops.reverse();
@@ -268,7 +269,7 @@ impl<'a> ArrivalBounds<'a> {
     }
 
     /// Returns where a flow was some servers before.
-    fn back(&self, place: Place, servers: usize) -> Place {
+    fn back(&self, place: HistoryIndex, servers: usize) -> HistoryIndex {
         let mut here = place;
         for _ in 0..servers {
             let before = self.histories.before(here);
@@ -279,7 +280,7 @@ impl<'a> ArrivalBounds<'a> {
 
     /// Puts all flows behind the sets in use that cross a server besides a
     /// group, whose places there are `sets[begin..end]`.
-    pub(super) fn push_others(&mut self, hop: Hop, begin: usize, end: usize) {
+    pub(super) fn push_others(&mut self, hop: CrossedServer, begin: usize, end: usize) {
         let others = self.sets.len();
         self.histories
             .push_but(hop.server, &mut self.sets, begin..end);
@@ -292,12 +293,16 @@ impl<'a> ArrivalBounds<'a> {
 
     /// Returns the sum of the rates of `sets[begin..end]`.
     pub(super) fn rate(&self, begin: usize, end: usize) -> Option<Rate> {
-        let rate = |place: &Place| self.simplified.bucket(self.histories.flow(*place)).rate;
+        let rate = |place: &HistoryIndex| self.simplified.bucket(self.histories.flow(*place)).rate;
         let mut rates = self.sets[begin..end].iter().map(rate);
         rates.try_fold(Rate::ZERO, Rate::checked_add)
     }
 
-    pub(super) fn left_over(&mut self, hops: &[Hop], group: usize) -> Option<RateLatency> {
+    pub(super) fn left_over(
+        &mut self,
+        hops: &[CrossedServer],
+        group: usize,
+    ) -> Option<RateLatency> {
         match self.concatenation {
             Concatenation::HopByHop => self.hop_by_hop(hops, group),
             Concatenation::Once => self.once(hops, group),

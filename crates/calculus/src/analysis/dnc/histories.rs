@@ -14,29 +14,29 @@ use crate::analysis::{FlowId, Network, ServerId};
 
 /// One flow at one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place(NonZeroU32);
+pub(super) struct HistoryIndex(NonZeroU32);
 
 /// All places of a network.
 #[derive(Debug)]
 pub(super) struct Histories {
-    steps: Vec<Step>,
+    steps: Vec<HistoryStep>,
     /// By server: its places stand side by side.
     at: Vec<Range<u32>>,
     /// By flow: its place at the first server of its path.
-    begins: Vec<Place>,
+    begins: Vec<HistoryIndex>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct HistoryStep {
     flow: FlowId,
     server: ServerId,
-    before: Option<Place>,
+    before: Option<HistoryIndex>,
     /// The server of that place.
     from: Option<ServerId>,
-    behind: Option<Place>,
+    behind: Option<HistoryIndex>,
 }
 
-impl Place {
+impl HistoryIndex {
     const fn index(self) -> usize {
         self.0.get() as usize - 1
     }
@@ -62,9 +62,9 @@ impl Histories {
         let mut histories = Self {
             steps: Vec::new(),
             at: vec![0..0; network.servers().len()],
-            begins: vec![Place::of(0); network.flows().len()],
+            begins: vec![HistoryIndex::of(0); network.flows().len()],
         };
-        let mut newest: Vec<Option<Place>> = vec![None; network.flows().len()];
+        let mut newest: Vec<Option<HistoryIndex>> = vec![None; network.flows().len()];
         let mut arriving = Vec::new();
         for server in order {
             let crossings = network.crossings(server).iter();
@@ -77,55 +77,60 @@ impl Histories {
     }
 
     /// Returns the places at a server, in order.
-    pub(super) fn at(&self, server: ServerId) -> impl Iterator<Item = Place> + use<> {
-        self.at[server.index()].clone().map(Place::of)
+    pub(super) fn at(&self, server: ServerId) -> impl Iterator<Item = HistoryIndex> + use<> {
+        self.at[server.index()].clone().map(HistoryIndex::of)
     }
 
     /// Puts the places at a server behind a list, in order, but for those that
     /// the list itself has, in order, at `left_out`.
-    pub(super) fn push_but(&self, server: ServerId, list: &mut Vec<Place>, left_out: Range<usize>) {
+    pub(super) fn push_but(
+        &self,
+        server: ServerId,
+        list: &mut Vec<HistoryIndex>,
+        left_out: Range<usize>,
+    ) {
         let mut rest = self.at[server.index()].clone();
         for index in left_out {
             let until = list[index].number() - 1;
-            list.extend((rest.start..until).map(Place::of));
+            list.extend((rest.start..until).map(HistoryIndex::of));
             rest.start = until + 1;
         }
-        list.extend(rest.map(Place::of));
+        list.extend(rest.map(HistoryIndex::of));
     }
 
     /// Returns the place of a flow at the first server of its path.
-    pub(super) fn begin(&self, flow: FlowId) -> Place {
+    pub(super) fn begin(&self, flow: FlowId) -> HistoryIndex {
         self.begins[flow.index()]
     }
 
     /// Returns the flow that is at a place.
-    pub(super) fn flow(&self, place: Place) -> FlowId {
+    pub(super) fn flow(&self, place: HistoryIndex) -> FlowId {
         self.steps[place.index()].flow
     }
 
     /// Returns the server of a place.
-    pub(super) fn server(&self, place: Place) -> ServerId {
+    pub(super) fn server(&self, place: HistoryIndex) -> ServerId {
         self.steps[place.index()].server
     }
 
     /// Returns where the flow comes from, or nothing where it begins.
-    pub(super) fn before(&self, place: Place) -> Option<Place> {
+    pub(super) fn before(&self, place: HistoryIndex) -> Option<HistoryIndex> {
         self.steps[place.index()].before
     }
 
     /// Returns where the flow goes, or nothing where it ends.
-    pub(super) fn behind(&self, place: Place) -> Option<Place> {
+    pub(super) fn behind(&self, place: HistoryIndex) -> Option<HistoryIndex> {
         self.steps[place.index()].behind
     }
 
     /// Returns the server that the flow comes from, or nothing where it begins.
-    pub(super) fn server_before(&self, place: Place) -> Option<ServerId> {
+    pub(super) fn server_before(&self, place: HistoryIndex) -> Option<ServerId> {
         self.steps[place.index()].from
     }
 
     /// Returns how many servers in a row, counted back from the one before
     /// `first`, two flows have in common that come over the same link.
-    pub(super) fn common_servers(&self, first: Place, last: Place) -> usize {
+    pub(super) fn common_servers(&self, first: HistoryIndex, last: HistoryIndex) -> usize {
         let (mut first, mut last, mut common) = (first, last, 0);
         while let (Some(one), Some(other)) = (self.before(first), self.before(last)) {
             if self.server(one) != self.server(other) {
@@ -139,19 +144,19 @@ impl Histories {
     fn append(
         &mut self,
         server: ServerId,
-        arriving: &[(Option<Place>, FlowId)],
-        newest: &mut [Option<Place>],
+        arriving: &[(Option<HistoryIndex>, FlowId)],
+        newest: &mut [Option<HistoryIndex>],
     ) {
         let begin = number(self.steps.len());
         for ((before, flow), index) in arriving.iter().zip(begin..) {
-            let place = Place::of(index);
+            let place = HistoryIndex::of(index);
             match before {
                 None => self.begins[flow.index()] = place,
                 Some(before) => self.steps[before.index()].behind = Some(place),
             }
             newest[flow.index()] = Some(place);
             let from = before.map(|before| self.server(before));
-            self.steps.push(Step {
+            self.steps.push(HistoryStep {
                 flow: *flow,
                 server,
                 before: *before,
@@ -222,7 +227,7 @@ pub(super) mod tests {
         let histories = histories();
         let at_3: Vec<_> = histories.at(ServerId(3)).collect();
         for left_out in 0u32..32 {
-            let has = |(_, at): &(&Place, u32)| left_out >> at & 1 == 0;
+            let has = |(_, at): &(&HistoryIndex, u32)| left_out >> at & 1 == 0;
             let picked = |keep: bool| {
                 let all = at_3.iter().zip(0..);
                 all.filter(|it| has(it) == keep)
@@ -238,8 +243,8 @@ pub(super) mod tests {
         }
     }
 
-    pub fn place(index: u32) -> Place {
-        Place::of(index)
+    pub fn place(index: u32) -> HistoryIndex {
+        HistoryIndex::of(index)
     }
 
     fn histories() -> Histories {

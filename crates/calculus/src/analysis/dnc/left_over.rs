@@ -23,15 +23,15 @@
 
 use units::fine::{Data, Rate, Time};
 
-use super::arrival_bounds::{ArrivalBounds, Hop};
-use super::histories::Place;
+use super::arrival_bounds::{ArrivalBounds, CrossedServer};
+use super::histories::HistoryIndex;
 use super::simplified;
 use crate::analysis::{Multiplexing, RateLatency, ServerId, TokenBucket};
 
 /// A flow that is somewhere on a tandem beside the group.
 #[derive(Clone, Copy, Debug)]
 struct Cross {
-    place: Place,
+    place: HistoryIndex,
     /// Whether it comes from elsewhere than the hop before.
     joins: bool,
     /// The last hop of the tandem that it crosses without leaving it.
@@ -41,7 +41,7 @@ struct Cross {
 /// All that crosses a tandem beside the group.
 #[derive(Debug)]
 struct Tandem<'h> {
-    hops: &'h [Hop],
+    hops: &'h [CrossedServer],
     /// Where the flows of each hop begin in `crosses`.
     begins: Vec<usize>,
     crosses: Vec<Cross>,
@@ -81,7 +81,11 @@ enum From {
 impl ArrivalBounds<'_> {
     /// Returns what is left over, server by server, of a tandem for the group
     /// whose places at its first server are in `sets` from `group` on.
-    pub(super) fn hop_by_hop(&mut self, hops: &[Hop], group: usize) -> Option<RateLatency> {
+    pub(super) fn hop_by_hop(
+        &mut self,
+        hops: &[CrossedServer],
+        group: usize,
+    ) -> Option<RateLatency> {
         let end = self.sets.len();
         let mut tandem: Option<RateLatency> = None;
         for (at, hop) in hops.iter().enumerate() {
@@ -104,7 +108,7 @@ impl ArrivalBounds<'_> {
     }
 
     /// Returns what is left over of a tandem, all multiplexing being paid once.
-    pub(super) fn once(&mut self, hops: &[Hop], group: usize) -> Option<RateLatency> {
+    pub(super) fn once(&mut self, hops: &[CrossedServer], group: usize) -> Option<RateLatency> {
         let tandem = self.tandem(hops, group)?;
         let last = hops.len() - 1;
         let mut bursts = Data::ZERO;
@@ -126,7 +130,7 @@ impl ArrivalBounds<'_> {
     }
 
     /// Returns what is left over of a tandem that is cut where that is best.
-    pub(super) fn best_cut(&mut self, hops: &[Hop], group: usize) -> Option<RateLatency> {
+    pub(super) fn best_cut(&mut self, hops: &[CrossedServer], group: usize) -> Option<RateLatency> {
         if hops.len() == 1 {
             return self.once(hops, group);
         }
@@ -201,7 +205,7 @@ impl ArrivalBounds<'_> {
 
     /// Finds all that crosses a tandem; nothing if a server is left without
     /// rate.
-    fn tandem<'h>(&mut self, hops: &'h [Hop], group: usize) -> Option<Tandem<'h>> {
+    fn tandem<'h>(&mut self, hops: &'h [CrossedServer], group: usize) -> Option<Tandem<'h>> {
         let end = self.sets.len();
         let mut tandem = Tandem {
             hops,
@@ -235,7 +239,7 @@ impl ArrivalBounds<'_> {
         Some(tandem)
     }
 
-    fn cross(&self, hops: &[Hop], at: usize, place: Place) -> Cross {
+    fn cross(&self, hops: &[CrossedServer], at: usize, place: HistoryIndex) -> Cross {
         let from = self.histories.server_before(place);
         let before = at.checked_sub(1).map(|before| hops[before].server);
         let mut last = at;

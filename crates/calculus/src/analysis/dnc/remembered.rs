@@ -4,7 +4,7 @@
 //! one behind the other in one vector, so remembering a set allocates nothing
 //! of its own.
 
-use super::histories::Place;
+use super::histories::HistoryIndex;
 use crate::analysis::TokenBucket;
 
 /// How many places all remembered sets of one table may have: 64 MiB.
@@ -14,23 +14,23 @@ pub(super) const PLACES_MAX: usize = 1 << 24;
 #[derive(Debug)]
 pub(super) struct Remembered {
     /// A power of two of them; more than half are empty.
-    slots: Vec<Slot>,
+    slots: Vec<BoundSlot>,
     /// What was remembered in an earlier round has been forgotten.
     round: u32,
-    entries: Vec<Entry>,
-    places: Vec<Place>,
+    entries: Vec<RememberedBound>,
+    places: Vec<HistoryIndex>,
 }
 
 /// Where an entry is, if its round is the present one. Small, so that many
 /// are near at hand.
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
+struct BoundSlot {
     round: u32,
     entry: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct RememberedBound {
     hash: u64,
     begin: u32,
     length: u32,
@@ -41,7 +41,7 @@ impl Remembered {
     /// Returns a table that remembers nothing.
     pub(super) fn new() -> Self {
         Self {
-            slots: vec![Slot::default(); 64],
+            slots: vec![BoundSlot::default(); 64],
             round: 1,
             entries: Vec::new(),
             places: Vec::new(),
@@ -49,7 +49,7 @@ impl Remembered {
     }
 
     /// Returns what is remembered of a set, or nothing.
-    pub(super) fn get(&self, set: &[Place]) -> Option<Option<TokenBucket>> {
+    pub(super) fn get(&self, set: &[HistoryIndex]) -> Option<Option<TokenBucket>> {
         let hash = hash(set);
         let mut index = self.first_slot(hash);
         while let Some(entry) = self.entry(index) {
@@ -63,14 +63,14 @@ impl Remembered {
 
     /// Remembers the bound of a set of which nothing was remembered. Returns
     /// whether there was room for it.
-    pub(super) fn insert(&mut self, set: &[Place], bound: Option<TokenBucket>) -> bool {
+    pub(super) fn insert(&mut self, set: &[HistoryIndex], bound: Option<TokenBucket>) -> bool {
         if self.places.len() + set.len() > PLACES_MAX {
             return false;
         }
         if 2 * self.entries.len() >= self.slots.len() {
             self.grow();
         }
-        self.entries.push(Entry {
+        self.entries.push(RememberedBound {
             hash: hash(set),
             begin: number(self.places.len()),
             length: number(set.len()),
@@ -96,12 +96,12 @@ impl Remembered {
         (index + 1) & (self.slots.len() - 1)
     }
 
-    fn entry(&self, slot: usize) -> Option<&Entry> {
+    fn entry(&self, slot: usize) -> Option<&RememberedBound> {
         let slot = self.slots[slot];
         (slot.round == self.round).then(|| &self.entries[slot.entry as usize])
     }
 
-    fn set(&self, entry: &Entry) -> &[Place] {
+    fn set(&self, entry: &RememberedBound) -> &[HistoryIndex] {
         let begin = entry.begin as usize;
         &self.places[begin..begin + entry.length as usize]
     }
@@ -112,14 +112,14 @@ impl Remembered {
         while self.entry(index).is_some() {
             index = self.slot_behind(index);
         }
-        self.slots[index] = Slot {
+        self.slots[index] = BoundSlot {
             round: self.round,
             entry: number(entry),
         };
     }
 
     fn grow(&mut self) {
-        self.slots = vec![Slot::default(); 2 * self.slots.len()];
+        self.slots = vec![BoundSlot::default(); 2 * self.slots.len()];
         for entry in 0..self.entries.len() {
             self.enter(entry);
         }
@@ -128,8 +128,8 @@ impl Remembered {
 
 /// Mixes the numbers of a set; two sets rarely have the same. No place waits
 /// for the one before it, so a processor mixes several at a time.
-fn hash(set: &[Place]) -> u64 {
-    let mix = |place: &Place| {
+fn hash(set: &[HistoryIndex]) -> u64 {
+    let mix = |place: &HistoryIndex| {
         let mixed = u64::from(place.number()).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         (mixed ^ (mixed >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93)
     };
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn every_set_is_found_again_with_its_own_bound_until_all_is_forgotten() {
         let mut table = Remembered::new();
-        let sets: Vec<Vec<Place>> = (0..50)
+        let sets: Vec<Vec<HistoryIndex>> = (0..50)
             .flat_map(|first| (first..50).map(move |last| (first..=last).map(place).collect()))
             .collect();
         let bound = |at: usize| (at > 9).then(|| bucket(u64::try_from(at).unwrap()));

@@ -1,6 +1,6 @@
 //! How a fact is found from others, and shown to hold.
 //!
-//! A [`Claim`] is a fact that has to be found. A [`Reason`] says why it holds: by
+//! A [`FactClaim`] is a fact that has to be found. A [`Reason`] says why it holds: by
 //! the multipliers of a program, by a sum, or because it is known from elsewhere.
 //! A reason that was found for some values of the other facts holds for all:
 //! evaluated anew it gives another bound, perhaps not the best.
@@ -12,11 +12,11 @@ use units::fine::{Data, Rate, Time};
 use crate::analysis::{Crossing, FlowId, ServerId};
 
 use super::dates::Starts;
-use super::facts::{ArcId, FactId, Facts, Map};
-use super::model::{Question, Unwritten, program};
+use super::facts::{ArcId, FactId, FactMap, Facts};
+use super::model::{Objective, Unwritten, program};
 use super::program::Program;
 use super::proof::Proof;
-use super::tree::Tree;
+use super::tree::ServerTree;
 use super::work::{self, Share};
 use crate::analysis::budget::Budget;
 
@@ -38,11 +38,11 @@ type Size = (usize, usize, Starts);
 
 /// A fact that has to be found.
 #[derive(Debug)]
-pub(super) struct Claim<'a> {
+pub(super) struct FactClaim<'a> {
     /// Which.
     pub(super) fact: FactId,
-    unit: Unit,
-    asked: Option<Asked<'a>>,
+    unit: FactUnit,
+    asked: Option<AskedBound<'a>>,
     /// Written when it is needed for the first time.
     program: OnceCell<Option<Program>>,
     simple: Simple,
@@ -52,7 +52,7 @@ pub(super) struct Claim<'a> {
 
 /// What a program is asked.
 #[derive(Debug)]
-enum Asked<'a> {
+enum AskedBound<'a> {
     /// The delay of a path.
     Delay(&'a [ServerId]),
     /// The burst of some flows behind a path that all have taken.
@@ -61,7 +61,7 @@ enum Asked<'a> {
 
 /// What a fact counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unit {
+enum FactUnit {
     Femtoseconds,
     Microbits,
 }
@@ -90,17 +90,22 @@ pub(super) enum Reason {
     Simple,
 }
 
-impl<'a> Claim<'a> {
+impl<'a> FactClaim<'a> {
     /// The delay of a server, which may be known to be no more than `known`.
-    pub(super) fn delay(map: &Map, server: &'a ServerId, known: Option<Time>) -> Self {
-        let asked = Asked::Delay(std::slice::from_ref(server));
+    pub(super) fn delay(map: &FactMap, server: &'a ServerId, known: Option<Time>) -> Self {
+        let asked = AskedBound::Delay(std::slice::from_ref(server));
         let simple = Simple::Known(known.map(Time::as_fs));
-        Self::new(map.delay(*server), Unit::Femtoseconds, Some(asked), simple)
+        Self::new(
+            map.delay(*server),
+            FactUnit::Femtoseconds,
+            Some(asked),
+            simple,
+        )
     }
 
     /// The bursts and peaks of the flows that come over an arc, and of all
     /// together.
-    pub(super) fn over(map: &Map<'a>, arc: ArcId) -> Vec<Self> {
+    pub(super) fn over(map: &FactMap<'a>, arc: ArcId) -> Vec<Self> {
         let crossings = &map.arc(arc).crossings;
         let mut claims = Vec::new();
         for at in crossings {
@@ -118,14 +123,19 @@ impl<'a> Claim<'a> {
     /// Returns the share of the work that it may take.
     pub(super) fn share(&self) -> Share {
         match &self.asked {
-            Some(Asked::Burst(_, flows)) if flows.len() == 1 => Share::Flow,
-            Some(Asked::Burst(..) | Asked::Delay(_)) | None => Share::Many,
+            Some(AskedBound::Burst(_, flows)) if flows.len() == 1 => Share::Flow,
+            Some(AskedBound::Burst(..) | AskedBound::Delay(_)) | None => Share::Many,
         }
     }
 
     /// Returns the least value that is found for the fact, with the reason, by a
     /// program if the budget is not spent.
-    pub(super) fn prove(&self, map: &Map, facts: &Facts, budget: &Budget) -> Option<(u64, Reason)> {
+    pub(super) fn prove(
+        &self,
+        map: &FactMap,
+        facts: &Facts,
+        budget: &Budget,
+    ) -> Option<(u64, Reason)> {
         let program = match budget.spend(0) {
             true => self.write_program(map, budget),
             false => None,
@@ -160,7 +170,7 @@ impl<'a> Claim<'a> {
         self.simple.value(facts)
     }
 
-    fn new(fact: FactId, unit: Unit, asked: Option<Asked<'a>>, simple: Simple) -> Self {
+    fn new(fact: FactId, unit: FactUnit, asked: Option<AskedBound<'a>>, simple: Simple) -> Self {
         let program = OnceCell::new();
         Self {
             fact,
@@ -172,28 +182,28 @@ impl<'a> Claim<'a> {
         }
     }
 
-    fn write_program(&self, map: &Map, budget: &Budget) -> Option<&Program> {
+    fn write_program(&self, map: &FactMap, budget: &Budget) -> Option<&Program> {
         let most = (budget, self.allowed);
         let write = || match self.asked.as_ref()? {
-            Asked::Delay(path) => {
+            AskedBound::Delay(path) => {
                 let mut written = sizes(path).map(|size| path_program(map, path, size, most));
                 written.find_map(Result::ok)
             }
-            Asked::Burst(path, flows) => burst_program(map, path, flows, most),
+            AskedBound::Burst(path, flows) => burst_program(map, path, flows, most),
         };
         self.program.get_or_init(write).as_ref()
     }
 
     fn in_unit(&self, program: &Program, bound: u128) -> Option<u64> {
         match self.unit {
-            Unit::Femtoseconds => u64::try_from(bound).ok(),
-            Unit::Microbits => program.scale.data(bound).map(Data::as_ubits),
+            FactUnit::Femtoseconds => u64::try_from(bound).ok(),
+            FactUnit::Microbits => program.scale.data(bound).map(Data::as_ubits),
         }
     }
 
-    fn burst(map: &Map<'a>, at: Crossing) -> Self {
+    fn burst(map: &FactMap<'a>, at: Crossing) -> Self {
         let path = &map.network.path(at.flow)[..at.hop as usize];
-        let asked = Asked::Burst(path, vec![at.flow]);
+        let asked = AskedBound::Burst(path, vec![at.flow]);
         let simple = Simple::Grown {
             before: map.burst(at.flow, at.hop - 1),
             rate: map.lasting(at.flow).rate,
@@ -201,28 +211,28 @@ impl<'a> Claim<'a> {
         };
         Self::new(
             map.burst(at.flow, at.hop),
-            Unit::Microbits,
+            FactUnit::Microbits,
             Some(asked),
             simple,
         )
     }
 
-    fn peak(map: &Map, at: Crossing) -> Self {
+    fn peak(map: &FactMap, at: Crossing) -> Self {
         let simple = Simple::Grown {
             before: map.peak(at.flow, at.hop - 1),
             rate: map.short_lived(at.flow).rate,
             delay: map.delay(map.network.path(at.flow)[at.hop as usize - 1]),
         };
-        Self::new(map.peak(at.flow, at.hop), Unit::Microbits, None, simple)
+        Self::new(map.peak(at.flow, at.hop), FactUnit::Microbits, None, simple)
     }
 
-    fn group(map: &Map<'a>, arc: ArcId) -> Self {
+    fn group(map: &FactMap<'a>, arc: ArcId) -> Self {
         let crossings = &map.arc(arc).crossings;
         let flows = crossings.iter().map(|at| at.flow).collect();
-        let asked = Asked::Burst(shared(map, crossings), flows);
+        let asked = AskedBound::Burst(shared(map, crossings), flows);
         let bursts = crossings.iter().map(|at| map.burst(at.flow, at.hop));
         let simple = Simple::Sum(bursts.collect());
-        Self::new(map.group(arc), Unit::Microbits, Some(asked), simple)
+        Self::new(map.group(arc), FactUnit::Microbits, Some(asked), simple)
     }
 }
 
@@ -249,7 +259,7 @@ impl Simple {
 /// Returns the longest time that anything needs for a path, or nothing if it
 /// has no bound or one would be more work than `allowed`.
 pub(super) fn path_delay(
-    map: &Map,
+    map: &FactMap,
     facts: &Facts,
     path: &[ServerId],
     (budget, allowed): (&Budget, u64),
@@ -290,32 +300,32 @@ fn sizes(path: &[ServerId]) -> impl Iterator<Item = Size> {
 
 /// The program for the delay of a path.
 fn path_program(
-    map: &Map,
+    map: &FactMap,
     path: &[ServerId],
     (_, all, starts): Size,
     most: (&Budget, u64),
 ) -> Result<Program, Unwritten> {
-    let tree = Tree::around(map, path, all);
-    program(map, &tree, Question::Delay, starts, most)
+    let tree = ServerTree::around(map, path, all);
+    program(map, &tree, Objective::Delay, starts, most)
 }
 
 /// The program for the burst of some flows behind a path that all have taken.
 fn burst_program(
-    map: &Map,
+    map: &FactMap,
     path: &[ServerId],
     flows: &[FlowId],
     most: (&Budget, u64),
 ) -> Option<Program> {
     let mut written = sizes(path).map(|(servers, all, starts)| {
         let path = &path[path.len().saturating_sub(servers)..];
-        let tree = Tree::around(map, path, all);
-        program(map, &tree, Question::Burst(flows), starts, most)
+        let tree = ServerTree::around(map, path, all);
+        program(map, &tree, Objective::Burst(flows), starts, most)
     });
     written.find_map(Result::ok)
 }
 
 /// The longest path that all flows have taken to get where they are.
-fn shared<'a>(map: &Map<'a>, crossings: &[Crossing]) -> &'a [ServerId] {
+fn shared<'a>(map: &FactMap<'a>, crossings: &[Crossing]) -> &'a [ServerId] {
     let ways = crossings
         .iter()
         .map(|at| &map.network.path(at.flow)[..at.hop as usize]);

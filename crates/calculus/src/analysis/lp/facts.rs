@@ -36,7 +36,7 @@ pub(super) struct Arc {
 
 /// A network with its arcs, and the numbers of its facts.
 #[derive(Debug)]
-pub(super) struct Map<'a> {
+pub(super) struct FactMap<'a> {
     /// The network.
     pub(super) network: &'a Network,
     arcs: Vec<Arc>,
@@ -52,7 +52,7 @@ pub(super) struct Facts {
     values: Vec<Option<u64>>,
 }
 
-impl<'a> Map<'a> {
+impl<'a> FactMap<'a> {
     /// Returns the map of a network.
     pub(super) fn new(network: &'a Network) -> Self {
         let mut hops = 0;
@@ -162,7 +162,7 @@ impl<'a> Map<'a> {
 
 impl Facts {
     /// Returns what is known at first: the flows where they begin.
-    pub(super) fn new(map: &Map) -> Self {
+    pub(super) fn new(map: &FactMap) -> Self {
         let count = map.servers() + number(map.arcs.len()) + 2 * map.hops;
         let mut facts = Self {
             values: vec![None; count as usize],

@@ -18,8 +18,8 @@
 //! concave, and each further one between the last and the least. What counts is
 //! only that `g(y) < y` has been seen, in whole numbers.
 
-use super::claim::{Claim, Reason};
-use super::facts::{Facts, Map};
+use super::claim::{FactClaim, Reason};
+use super::facts::{FactMap, Facts};
 use crate::analysis::budget::Budget;
 
 /// How often reasons are searched at most.
@@ -40,7 +40,12 @@ const CEILING: u64 = 1 << 62;
 
 /// Finds facts of which less follows than they say, or nothing if none are
 /// found or the budget is spent. `others` are the facts that no claim is about.
-pub(super) fn solve(map: &Map, claims: &[Claim], others: &Facts, budget: &Budget) -> Option<Facts> {
+pub(super) fn solve(
+    map: &FactMap,
+    claims: &[FactClaim],
+    others: &Facts,
+    budget: &Budget,
+) -> Option<Facts> {
     let mut facts = others.clone();
     for claim in claims {
         facts.learn(claim.fact, Some(0));
@@ -69,13 +74,18 @@ pub(super) fn solve(map: &Map, claims: &[Claim], others: &Facts, budget: &Budget
 }
 
 /// Reasons, and the facts that they show.
-struct Found {
+struct ReasonedFacts {
     reasons: Vec<Reason>,
     facts: Facts,
 }
 
 /// The reasons of the least values, for each claim.
-fn reasons(map: &Map, claims: &[Claim], facts: &Facts, budget: &Budget) -> Option<Found> {
+fn reasons(
+    map: &FactMap,
+    claims: &[FactClaim],
+    facts: &Facts,
+    budget: &Budget,
+) -> Option<ReasonedFacts> {
     let mut shown = facts.clone();
     let mut reasons = Vec::with_capacity(claims.len());
     for claim in claims {
@@ -86,14 +96,14 @@ fn reasons(map: &Map, claims: &[Claim], facts: &Facts, budget: &Budget) -> Optio
         shown.learn(claim.fact, Some(value));
         reasons.push(reason);
     }
-    Some(Found {
+    Some(ReasonedFacts {
         reasons,
         facts: shown,
     })
 }
 
 /// Finds facts from which strictly less follows, by the same reasons.
-fn settle(claims: &[Claim], reasons: &[Reason], others: &Facts) -> Option<Facts> {
+fn settle(claims: &[FactClaim], reasons: &[Reason], others: &Facts) -> Option<Facts> {
     let mut facts = others.clone();
     for claim in claims {
         facts.learn(claim.fact, Some(0));
@@ -121,7 +131,7 @@ fn settle(claims: &[Claim], reasons: &[Reason], others: &Facts) -> Option<Facts>
 }
 
 /// Whether less follows from the facts than they say, for each of them.
-fn holds_strictly(claims: &[Claim], reasons: &[Reason], facts: &Facts) -> bool {
+fn holds_strictly(claims: &[FactClaim], reasons: &[Reason], facts: &Facts) -> bool {
     claims.iter().zip(reasons).all(|(claim, reason)| {
         let (value, fact) = (claim.value(reason, facts), facts.value(claim.fact));
         value.zip(fact).is_some_and(|(value, fact)| value < fact)
@@ -129,7 +139,7 @@ fn holds_strictly(claims: &[Claim], reasons: &[Reason], facts: &Facts) -> bool {
 }
 
 /// Whether any fact has become less by a part that is worth another round.
-fn gains(claims: &[Claim], before: &Facts, after: &Facts) -> bool {
+fn gains(claims: &[FactClaim], before: &Facts, after: &Facts) -> bool {
     claims.iter().any(|claim| {
         let (before, after) = (before.value(claim.fact), after.value(claim.fact));
         let gained = before

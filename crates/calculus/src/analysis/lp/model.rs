@@ -38,15 +38,15 @@ use crate::analysis::budget::Budget;
 use crate::analysis::{FlowId, RateLatency, ServerId};
 
 use super::dates::{Dates, Starts};
-use super::facts::{ArcId, Map};
-use super::program::{Program, Quantity, QuantityId, Terms};
+use super::facts::{ArcId, FactMap};
+use super::program::{LinearTerms, Program, Quantity, QuantityId};
 use super::scale::{ONE, Scale};
-use super::tree::Tree;
+use super::tree::ServerTree;
 use super::work;
 
 /// What a program asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Question<'a> {
+pub(super) enum Objective<'a> {
     /// The longest time from the first server of the path to the last.
     Delay,
     /// The largest burst of some flows, in the order of their numbers, behind
@@ -57,7 +57,7 @@ pub(super) enum Question<'a> {
 /// Flows with the same way through the tree.
 #[derive(Debug)]
 struct Class {
-    way: Way,
+    way: TreePath,
     /// Who, and the hop where they enter.
     flows: Vec<(FlowId, u32)>,
     /// The place of the variable of its second date.
@@ -75,7 +75,7 @@ enum Weight {
 
 /// A way through the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Way {
+struct TreePath {
     entry: usize,
     exit: usize,
     /// Over which arc it enters, unless it begins there.
@@ -86,15 +86,15 @@ struct Way {
 
 /// A program while it is written.
 struct Writer<'a> {
-    map: &'a Map<'a>,
-    tree: &'a Tree,
-    question: Question<'a>,
+    map: &'a FactMap<'a>,
+    tree: &'a ServerTree,
+    question: Objective<'a>,
     program: Program,
     /// By node, its dates, and the place of the variable of the first.
     dates: Vec<(Dates, u32)>,
     starts: Starts,
     classes: Vec<Class>,
-    terms: Terms,
+    terms: LinearTerms,
     nothing: QuantityId,
 }
 
@@ -114,9 +114,9 @@ pub(super) enum Unwritten {
 /// Returns the program for a question about a tree, if it is no more work than
 /// `most` steps of a budget. Looking at it is spent.
 pub(super) fn program(
-    map: &Map,
-    tree: &Tree,
-    question: Question,
+    map: &FactMap,
+    tree: &ServerTree,
+    question: Objective,
     starts: Starts,
     (budget, most): (&Budget, u64),
 ) -> Result<Program, Unwritten> {
@@ -145,7 +145,7 @@ pub(super) fn program(
         dates: Vec::new(),
         starts,
         classes: Vec::new(),
-        terms: Terms::default(),
+        terms: LinearTerms::default(),
         nothing,
     };
     writer.begin().ok_or(Unwritten::NoScale)?;
@@ -162,7 +162,7 @@ pub(super) fn program(
 }
 
 /// The service of the highest rate.
-fn best_service(map: &Map, server: ServerId) -> RateLatency {
+fn best_service(map: &FactMap, server: ServerId) -> RateLatency {
     let services = map.network.server(server).service.iter();
     let best = services.max_by_key(|service| service.rate);
     best.copied().expect("a server has a service")
@@ -223,7 +223,7 @@ impl Writer<'_> {
     /// some other packet leaves, or at any time that nothing is known of.
     fn unsent(&self, node: usize) -> Data {
         let server = self.tree.nodes()[node].server;
-        let exact = node == 0 && self.question == Question::Delay;
+        let exact = node == 0 && self.question == Objective::Delay;
         if exact || !self.map.network.packetizer {
             return Data::ZERO;
         }
@@ -249,7 +249,7 @@ impl Writer<'_> {
     }
 
     /// Each flow's ways through the tree, and the hop where it enters.
-    fn ways(&self) -> Vec<(Way, FlowId, u32)> {
+    fn ways(&self) -> Vec<(TreePath, FlowId, u32)> {
         let mut ways = Vec::new();
         for (entry, node) in self.tree.nodes().iter().enumerate() {
             for crossing in self.map.network.crossings(node.server) {
@@ -264,9 +264,9 @@ impl Writer<'_> {
                     (exit, at) = (parent, at + 1);
                 }
                 let arc = before.and_then(|hop| self.map.arc_between(path[hop], node.server));
-                let asked = matches!(self.question, Question::Burst(flows)
+                let asked = matches!(self.question, Objective::Burst(flows)
                     if exit == 0 && flows.binary_search(&crossing.flow).is_ok());
-                let way = Way {
+                let way = TreePath {
                     entry,
                     exit,
                     arc,
@@ -354,7 +354,7 @@ impl Writer<'_> {
 
     fn keep_delay(&mut self, node: usize) {
         let at = self.tree.nodes()[node];
-        if node == 0 && self.tree.begin() == 0 && self.question == Question::Delay {
+        if node == 0 && self.tree.begin() == 0 && self.question == Objective::Delay {
             return; // It is what the program asks for.
         }
         let delay = self
@@ -397,7 +397,7 @@ impl Writer<'_> {
 
     /// The nodes that a class crosses, one after the other.
     fn crossed(&self, class: usize) -> impl Iterator<Item = usize> + use<'_> {
-        let Way { entry, exit, .. } = self.classes[class].way;
+        let TreePath { entry, exit, .. } = self.classes[class].way;
         let tree = self.tree;
         std::iter::successors(Some(entry), move |at| {
             tree.nodes()[*at].parent.filter(|_| *at != exit)
@@ -498,7 +498,7 @@ impl Writer<'_> {
     }
 
     fn ask(&mut self) -> Option<()> {
-        if self.question == Question::Delay {
+        if self.question == Objective::Delay {
             let age = self.age(self.tree.begin(), 0);
             self.program.maximize(age);
             return Some(());

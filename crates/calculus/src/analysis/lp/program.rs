@@ -30,7 +30,7 @@ pub(super) struct QuantityId(u32);
 
 /// One constraint.
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct ConstraintRow {
     begin: u32,
     end: u32,
     right: QuantityId,
@@ -68,7 +68,7 @@ pub(super) struct Program {
     pub(super) scale: Scale,
     ceilings: Vec<Ceiling>,
     objective: Vec<u32>,
-    rows: Vec<Row>,
+    rows: Vec<ConstraintRow>,
     terms: Vec<(u32, i64)>,
     quantities: Vec<Quantity>,
     busy: Vec<Busy>,
@@ -76,7 +76,7 @@ pub(super) struct Program {
 
 /// The left side of a constraint while it is written.
 #[derive(Debug, Default)]
-pub(super) struct Terms {
+pub(super) struct LinearTerms {
     coefficients: Vec<i64>,
     touched: Vec<u32>,
 }
@@ -138,19 +138,19 @@ impl Program {
     }
 
     /// Adds a constraint and clears its terms.
-    pub(super) fn at_most(&mut self, terms: &mut Terms, right: QuantityId) {
+    pub(super) fn at_most(&mut self, terms: &mut LinearTerms, right: QuantityId) {
         self.add(terms, right, false);
     }
 
     /// Adds a constraint that seldom matters, and clears its terms.
-    pub(super) fn at_most_perhaps(&mut self, terms: &mut Terms, right: QuantityId) {
+    pub(super) fn at_most_perhaps(&mut self, terms: &mut LinearTerms, right: QuantityId) {
         self.add(terms, right, true);
     }
 
-    fn add(&mut self, terms: &mut Terms, right: QuantityId, may_wait: bool) {
+    fn add(&mut self, terms: &mut LinearTerms, right: QuantityId, may_wait: bool) {
         let begin = number(self.terms.len());
         terms.move_to(&mut self.terms);
-        self.rows.push(Row {
+        self.rows.push(ConstraintRow {
             begin,
             end: number(self.terms.len()),
             right,
@@ -220,7 +220,7 @@ impl Program {
     }
 }
 
-impl Terms {
+impl LinearTerms {
     /// Adds a coefficient to that of a variable.
     pub(super) fn add(&mut self, variable: u32, coefficient: i64) {
         let place = variable as usize;

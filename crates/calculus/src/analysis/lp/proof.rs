@@ -14,7 +14,7 @@
 
 use super::program::{Program, Values};
 use super::scale::{ONE, ONE_BITS};
-use super::simplex::{Outcome, Tableau};
+use super::simplex::{SimplexOutcome, Tableau};
 
 /// How many broken constraints are added before the program is solved again.
 const ADDED_AT_ONCE: usize = 40;
@@ -42,11 +42,13 @@ impl Proof {
         loop {
             let added = rows.len();
             match tableau.solve() {
-                Outcome::Optimal => rows.extend(broken(program, values, &tableau, &mut waiting)),
-                Outcome::Unbounded if waiting.is_empty() => return None,
-                Outcome::Unbounded => rows.append(&mut waiting),
-                Outcome::Lost if begun_anew => return Self::round(&rows, &tableau),
-                Outcome::Lost => {
+                SimplexOutcome::Optimal => {
+                    rows.extend(broken(program, values, &tableau, &mut waiting))
+                }
+                SimplexOutcome::Unbounded if waiting.is_empty() => return None,
+                SimplexOutcome::Unbounded => rows.append(&mut waiting),
+                SimplexOutcome::Lost if begun_anew => return Self::round(&rows, &tableau),
+                SimplexOutcome::Lost => {
                     begun_anew = true;
                     tableau = Self::tableau(program, values, &rows);
                     continue;
@@ -170,10 +172,10 @@ mod tests {
     use super::*;
     use crate::analysis::budget::Budget;
     use crate::analysis::lp::dates::Starts;
-    use crate::analysis::lp::facts::{Facts, Map};
-    use crate::analysis::lp::model::{Question, program};
+    use crate::analysis::lp::facts::{FactMap, Facts};
+    use crate::analysis::lp::model::{Objective, program};
     use crate::analysis::lp::tests::{add, network};
-    use crate::analysis::lp::tree::Tree;
+    use crate::analysis::lp::tree::ServerTree;
 
     /// Two flows through two servers of 100 Mbit/s and 10 us: 4000 bits each need
     /// 100 us, and do so if both come at once and each server begins late.
@@ -220,12 +222,12 @@ mod tests {
         let mut network = network(&[(100, 10), (100, 10)]);
         add(&mut network, &[0, 1], 30, 4_000);
         add(&mut network, &[0, 1], 30, 4_000);
-        let map = Map::new(&network);
-        let tree = Tree::around(&map, network.path(crate::analysis::FlowId(0)), 2);
+        let map = FactMap::new(&network);
+        let tree = ServerTree::around(&map, network.path(crate::analysis::FlowId(0)), 2);
         let program = program(
             &map,
             &tree,
-            Question::Delay,
+            Objective::Delay,
             Starts::Oldest,
             (&Budget::unlimited(), u64::MAX),
         )

@@ -45,21 +45,21 @@ pub(super) struct Tableau {
     /// What each column stands for.
     nonbasic: Vec<usize>,
     /// The row or column in which each variable stands.
-    places: Vec<Place>,
+    places: Vec<TableauPosition>,
     /// The row that a step turns on, copied.
     turning: Vec<f64>,
 }
 
 /// Where a variable stands.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum TableauPosition {
     Row(usize),
     Column(usize),
 }
 
 /// How far a search has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum SimplexOutcome {
     /// All constraints are kept and nothing is gained any more.
     Optimal,
     /// Too many steps were taken, or rounding has spoilt the tableau.
@@ -84,7 +84,7 @@ impl Tableau {
             gains,
             basic: Vec::new(),
             nonbasic: (0..columns).collect(),
-            places: (0..columns).map(Place::Column).collect(),
+            places: (0..columns).map(TableauPosition::Column).collect(),
             turning: Vec::new(),
         }
     }
@@ -96,8 +96,8 @@ impl Tableau {
         line[self.columns] = right / self.unit + nudge(row);
         for (variable, coefficient) in terms {
             match self.places[variable] {
-                Place::Column(column) => line[column] += coefficient,
-                Place::Row(row) => {
+                TableauPosition::Column(column) => line[column] += coefficient,
+                TableauPosition::Row(row) => {
                     for (cell, other) in line.iter_mut().zip(self.line(row)) {
                         *cell -= coefficient * other;
                     }
@@ -106,36 +106,36 @@ impl Tableau {
         }
         self.cells.extend_from_slice(&line);
         self.basic.push(self.places.len());
-        self.places.push(Place::Row(row));
+        self.places.push(TableauPosition::Row(row));
     }
 
     /// Walks to the optimum.
-    pub(super) fn solve(&mut self) -> Outcome {
+    pub(super) fn solve(&mut self) -> SimplexOutcome {
         for _ in 0..STEPS_PER_LINE * (self.basic.len() + self.columns) {
             let step = if let Some(row) = self.broken() {
                 self.mending(row)
                     .map(|column| (row, column))
-                    .ok_or(Outcome::Lost)
+                    .ok_or(SimplexOutcome::Lost)
             } else if let Some(column) = self.entering() {
                 self.leaving(column)
                     .map(|row| (row, column))
-                    .ok_or(Outcome::Unbounded)
+                    .ok_or(SimplexOutcome::Unbounded)
             } else {
-                return Outcome::Optimal;
+                return SimplexOutcome::Optimal;
             };
             match step {
                 Ok((row, column)) => self.step(row, column),
                 Err(outcome) => return outcome,
             }
         }
-        Outcome::Lost
+        SimplexOutcome::Lost
     }
 
     /// Returns the value of a variable, in the unit of the right-hand sides.
     pub(super) fn value(&self, variable: usize) -> f64 {
         match self.places[variable] {
-            Place::Row(row) => self.right(row) * self.unit,
-            Place::Column(_) => 0.0,
+            TableauPosition::Row(row) => self.right(row) * self.unit,
+            TableauPosition::Column(_) => 0.0,
         }
     }
 
@@ -143,8 +143,8 @@ impl Tableau {
     /// were added.
     pub(super) fn multipliers(&self) -> impl Iterator<Item = f64> {
         self.places[self.columns..].iter().map(|place| match place {
-            Place::Row(_) => 0.0,
-            Place::Column(column) => (-self.gains[*column]).max(0.0),
+            TableauPosition::Row(_) => 0.0,
+            TableauPosition::Column(column) => (-self.gains[*column]).max(0.0),
         })
     }
 
@@ -199,8 +199,8 @@ impl Tableau {
         }
         subtract(&mut self.gains, &self.turning, column);
         std::mem::swap(&mut self.basic[row], &mut self.nonbasic[column]);
-        self.places[self.basic[row]] = Place::Row(row);
-        self.places[self.nonbasic[column]] = Place::Column(column);
+        self.places[self.basic[row]] = TableauPosition::Row(row);
+        self.places[self.nonbasic[column]] = TableauPosition::Column(column);
     }
 
     fn line(&self, row: usize) -> &[f64] {
@@ -258,7 +258,7 @@ mod tests {
         tableau.add([(1, 2.0)].into_iter(), 12.0);
         tableau.add([(0, 3.0), (1, 2.0)].into_iter(), 18.0);
 
-        assert_eq!(tableau.solve(), Outcome::Optimal);
+        assert_eq!(tableau.solve(), SimplexOutcome::Optimal);
 
         assert_multipliers(&tableau, &[0.0, 1.5, 1.0]);
     }
@@ -271,7 +271,7 @@ mod tests {
         tableau.solve();
         tableau.add([(0, 3.0), (1, 2.0)].into_iter(), 18.0);
 
-        assert_eq!(tableau.solve(), Outcome::Optimal);
+        assert_eq!(tableau.solve(), SimplexOutcome::Optimal);
 
         assert!((tableau.value(0) - 2.0).abs() < 1e-6, "{tableau:?}");
         assert!((tableau.value(1) - 6.0).abs() < 1e-6, "{tableau:?}");
@@ -284,7 +284,7 @@ mod tests {
         let mut tableau = Tableau::new(2, &[0], 1.0);
         tableau.add([(0, 1.0), (1, -1.0)].into_iter(), 1.0);
 
-        assert_eq!(tableau.solve(), Outcome::Unbounded);
+        assert_eq!(tableau.solve(), SimplexOutcome::Unbounded);
     }
 
     #[track_caller]

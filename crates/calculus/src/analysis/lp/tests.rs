@@ -187,7 +187,7 @@ fn what_is_behind_a_flow_is_not_looked_at_for_it() {
     add(&mut network, &[0, 1], 10, 1_000);
     add(&mut network, &[1, 2], 10, 1_000);
     add(&mut network, &[3, 2], 10, 1_000);
-    let map = Map::new(&network);
+    let map = FactMap::new(&network);
 
     let needed: Vec<_> = needed(&map, &ids(&[1])).concat();
 
@@ -246,7 +246,7 @@ proptest! {
         let unknown = vec![None; network.servers().len()];
         let servers: Vec<_> = (0..).map(ServerId).take(unknown.len()).collect();
         let budget = Budget::unlimited();
-        let alone = Found::from(&network, Vec::new(), &unknown, &servers, &budget);
+        let alone = KnownNetwork::from(&network, Vec::new(), &unknown, &servers, &budget);
 
         for (flow, plain) in tfa::analyze(&network).unwrap().flows.iter().enumerate() {
             for hop in &plain.hops {

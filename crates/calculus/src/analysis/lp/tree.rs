@@ -7,11 +7,11 @@
 
 use crate::analysis::{Network, ServerId};
 
-use super::facts::Map;
+use super::facts::FactMap;
 
 /// A server of a tree.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Node {
+pub(super) struct TreeServer {
     /// The server.
     pub(super) server: ServerId,
     /// The place of the server behind it; the root has none.
@@ -22,19 +22,19 @@ pub(super) struct Node {
 
 /// The servers that a linear program looks at, each behind its parent.
 #[derive(Debug)]
-pub(super) struct Tree {
-    nodes: Vec<Node>,
+pub(super) struct ServerTree {
+    nodes: Vec<TreeServer>,
     /// The place of the first server of the path.
     begin: usize,
 }
 
-impl Tree {
+impl ServerTree {
     /// Returns the tree of a path, with servers before it until there are
     /// `limit`.
-    pub(super) fn around(map: &Map, path: &[ServerId], limit: usize) -> Self {
-        let mut nodes: Vec<Node> = Vec::with_capacity(path.len().max(limit));
+    pub(super) fn around(map: &FactMap, path: &[ServerId], limit: usize) -> Self {
+        let mut nodes: Vec<TreeServer> = Vec::with_capacity(path.len().max(limit));
         for server in path.iter().rev() {
-            nodes.push(Node {
+            nodes.push(TreeServer {
                 server: *server,
                 parent: nodes.len().checked_sub(1),
                 depth: nodes.len(),
@@ -51,7 +51,7 @@ impl Tree {
     }
 
     /// Returns the servers, each behind its parent.
-    pub(super) fn nodes(&self) -> &[Node] {
+    pub(super) fn nodes(&self) -> &[TreeServer] {
         &self.nodes
     }
 
@@ -74,13 +74,13 @@ impl Tree {
 
     /// Adds the servers from which flows come to a node, those of most traffic
     /// first.
-    fn grow(&mut self, map: &Map, to: usize, limit: usize) {
+    fn grow(&mut self, map: &FactMap, to: usize, limit: usize) {
         let mut before: Vec<_> = map.arcs_into(self.nodes[to].server).collect();
         before.sort_by_key(|arc| std::cmp::Reverse(traffic(map.network, map, *arc)));
         for arc in before {
             let server = map.arc(arc).from;
             if self.nodes.len() < limit && self.place(server).is_none() {
-                self.nodes.push(Node {
+                self.nodes.push(TreeServer {
                     server,
                     parent: Some(to),
                     depth: self.nodes[to].depth + 1,
@@ -91,7 +91,7 @@ impl Tree {
 }
 
 /// The rates of all flows of an arc, as a measure of how much it matters.
-fn traffic(network: &Network, map: &Map, arc: super::facts::ArcId) -> u128 {
+fn traffic(network: &Network, map: &FactMap, arc: super::facts::ArcId) -> u128 {
     let flows = map.arc(arc).crossings.iter().map(|at| at.flow);
     let rates = flows.map(|flow| {
         network

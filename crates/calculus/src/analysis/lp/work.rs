@@ -8,7 +8,7 @@
 use crate::analysis::Network;
 use crate::analysis::budget::Budget;
 
-use super::facts::Map;
+use super::facts::FactMap;
 
 /// The steps of a budget that all programs of a network take together, and those
 /// for each flow.
@@ -47,15 +47,15 @@ impl Share {
 
 /// The work that is left, and for how much.
 #[derive(Debug)]
-pub(super) struct Work<'a> {
+pub(super) struct RemainingWork<'a> {
     pub(super) budget: &'a Budget<'a>,
     left: u64,
     shares: u64,
 }
 
-impl<'a> Work<'a> {
+impl<'a> RemainingWork<'a> {
     /// Shares the work out among all that may be asked about a network.
-    pub(super) fn new(map: &Map, budget: &'a Budget<'a>) -> Self {
+    pub(super) fn new(map: &FactMap, budget: &'a Budget<'a>) -> Self {
         let network: &Network = map.network;
         let count = |length: usize| length as u64;
         let flows = count(network.flows().len());

@@ -10,7 +10,7 @@
 
 use units::fine::{Data, Rate};
 
-use super::servers::Promise;
+use super::servers::ServiceGuarantee;
 use crate::analysis::{Crossing, FlowId, Network, ServerId, TokenBucket};
 
 /// The burst of each flow where it arrives, hop by hop.
@@ -21,12 +21,12 @@ pub(super) struct HopBounds<'a> {
     begins: Vec<usize>,
     bursts: Vec<Option<Data>>,
     /// By server.
-    loads: Vec<Option<Load>>,
+    loads: Vec<Option<ArrivingTraffic>>,
 }
 
 /// What arrives at a server.
 #[derive(Clone, Copy, Debug, Default)]
-struct Load {
+struct ArrivingTraffic {
     /// The burst of all, each link as a whole.
     by_links: Data,
     /// The sum of the buckets of its flows.
@@ -38,7 +38,7 @@ impl<'a> HopBounds<'a> {
     pub(super) fn new(
         network: &'a Network,
         order: &[ServerId],
-        servers: &[Promise],
+        servers: &[ServiceGuarantee],
         bucket: impl Fn(FlowId) -> TokenBucket,
     ) -> Self {
         let mut hops = 0;
@@ -50,7 +50,7 @@ impl<'a> HopBounds<'a> {
             network,
             begins: begins.collect(),
             bursts: Vec::new(),
-            loads: vec![Some(Load::default()); servers.len()],
+            loads: vec![Some(ArrivingTraffic::default()); servers.len()],
         };
         bounds.bursts.resize(hops, None);
         for server in order {
@@ -69,7 +69,7 @@ impl<'a> HopBounds<'a> {
     /// `part`, if the bursts of each add up to `own`.
     pub(super) fn behind(
         &self,
-        (server, promise): (ServerId, Promise),
+        (server, promise): (ServerId, ServiceGuarantee),
         part: TokenBucket,
         own: Data,
     ) -> Option<Data> {
@@ -93,7 +93,7 @@ impl<'a> HopBounds<'a> {
             let load = &mut self.loads[server.index()];
             *load = load.zip(burst).and_then(|(load, burst)| {
                 let local = if begins_here { burst } else { Data::ZERO };
-                Some(Load {
+                Some(ArrivingTraffic {
                     by_links: load.by_links.checked_add(local)?,
                     by_flows: add(load.by_flows, TokenBucket { burst, ..own })?,
                 })
@@ -106,7 +106,7 @@ impl<'a> HopBounds<'a> {
     fn leave(
         &mut self,
         server: ServerId,
-        promise: Promise,
+        promise: ServiceGuarantee,
         bucket: &impl Fn(FlowId) -> TokenBucket,
     ) {
         let network = self.network;
@@ -132,7 +132,7 @@ impl<'a> HopBounds<'a> {
             let load = &mut self.loads[to.index()];
             *load = load.zip(burst).and_then(|(load, burst)| {
                 let by_links = load.by_links.checked_add(burst)?;
-                Some(Load { by_links, ..load })
+                Some(ArrivingTraffic { by_links, ..load })
             });
         }
     }

@@ -6,9 +6,9 @@ use units::fine::{Data, Time};
 
 use super::hop_bounds::HopBounds;
 use super::pseudo_affine::PseudoAffine;
-use super::servers::{Promise, Usable};
-use super::tandem::{self, Decisions, Group, Part, Piece};
-use super::waits::Search;
+use super::servers::{ServiceGuarantee, Usable};
+use super::tandem::{self, Decisions, ParallelFlows, Piece, TandemTraffic};
+use super::waits::WaitSearch;
 use super::{Effort, Tries};
 use crate::analysis::budget::Budget;
 use crate::analysis::{FlowId, Network, RateLatency, ServerId, TokenBucket};
@@ -29,7 +29,7 @@ const STEPS_A_MEMBER: u64 = 30;
 #[derive(Debug)]
 pub(super) struct PathBounds<'a> {
     network: &'a Network,
-    servers: Vec<Promise>,
+    servers: Vec<ServiceGuarantee>,
     effort: Effort,
     budget: &'a Budget<'a>,
     /// The steps that are left for the present flow.
@@ -38,7 +38,7 @@ pub(super) struct PathBounds<'a> {
     hops: HopBounds<'a>,
     /// By server, and by the flows that leave it together.
     bursts: Vec<BTreeMap<Vec<FlowId>, Option<Data>>>,
-    search: Search,
+    search: WaitSearch,
 }
 
 impl<'a> PathBounds<'a> {
@@ -60,7 +60,7 @@ impl<'a> PathBounds<'a> {
             left: STEPS_AT_FIRST,
             depth: 0,
             bursts: vec![BTreeMap::new(); network.servers().len()],
-            search: Search::default(),
+            search: WaitSearch::default(),
         }
     }
 
@@ -200,7 +200,7 @@ impl<'a> PathBounds<'a> {
         own: Option<TokenBucket>,
     ) -> Option<PseudoAffine> {
         let part = |piece: &Piece| {
-            Some(Part {
+            Some(TandemTraffic {
                 first: piece.first,
                 last: piece.last,
                 bucket: match piece.of[..] {
@@ -210,7 +210,7 @@ impl<'a> PathBounds<'a> {
             })
         };
         let mut parts = pieces.iter().map(part).collect::<Option<Vec<_>>>()?;
-        parts.extend(own.map(|bucket| Part {
+        parts.extend(own.map(|bucket| TandemTraffic {
             first: 0,
             last: path.len() - 1,
             bucket,
@@ -263,7 +263,7 @@ fn bucket(network: &Network, flow: FlowId) -> TokenBucket {
 /// What flows meet along a path.
 struct Met {
     servers: Vec<RateLatency>,
-    groups: Vec<Group>,
+    groups: Vec<ParallelFlows>,
     /// What each group brings to the first server that it crosses.
     buckets: Vec<TokenBucket>,
 }
@@ -275,7 +275,7 @@ impl Met {
             .map(|id| bounds.network.crossings(*id).len() as u64);
         bounds.spend(STEPS_A_MEETING * met.sum::<u64>());
         let groups = tandem::groups(bounds.network, path, flows);
-        let bring = |group: &Group| bounds.arriving(path[group.first], &group.flows);
+        let bring = |group: &ParallelFlows| bounds.arriving(path[group.first], &group.flows);
         let buckets = groups.iter().map(bring).collect::<Option<_>>()?;
         Some(Self {
             servers: path

@@ -6,7 +6,7 @@ use crate::analysis::{Multiplexing, Network, NotApplicable, RateLatency, ServerI
 
 /// What a server does at least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Promise {
+pub(super) struct ServiceGuarantee {
     /// For bits as they are served.
     pub bits: RateLatency,
     /// For bits that go on with the last one of their packet, if there is a
@@ -17,7 +17,7 @@ pub(super) struct Promise {
 /// What servers do, and an order of them in which flows go.
 #[derive(Debug)]
 pub(super) struct Usable {
-    pub promises: Vec<Promise>,
+    pub promises: Vec<ServiceGuarantee>,
     pub order: Vec<ServerId>,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn usable(network: &Network) -> Result<Usable, NotApplicable> {
 ///
 /// A curve whose latency is too long for the units of time is none; a server
 /// without one serves at no rate.
-fn promise(network: &Network, id: ServerId) -> Promise {
+fn promise(network: &Network, id: ServerId) -> ServiceGuarantee {
     let flows = || network.crossings(id).iter().map(|crossing| crossing.flow);
     let load = flows().flat_map(|flow| network.buckets(flow).first());
     let load = load.fold(TokenBucket::default(), add);
@@ -56,12 +56,12 @@ fn promise(network: &Network, id: ServerId) -> Promise {
     let curves = network.server(id).service.iter().filter_map(|curve| {
         let wait = curve.rate.longest_for(packet)?;
         let latency = curve.latency.checked_add(wait)?;
-        Some(Promise {
+        Some(ServiceGuarantee {
             bits: *curve,
             packets: RateLatency { latency, ..*curve },
         })
     });
-    let done = |promise: &Promise| {
+    let done = |promise: &ServiceGuarantee| {
         let curve = promise.packets;
         let wait = curve.rate.longest_for(load.burst);
         let done = wait.and_then(|wait| curve.latency.checked_add(wait));

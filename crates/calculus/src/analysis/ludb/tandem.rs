@@ -13,7 +13,7 @@ use crate::analysis::{FlowId, Network, ServerId, TokenBucket};
 
 /// Traffic that crosses some servers of a path in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct TandemTraffic {
     /// The place of the first of them on the path.
     pub first: usize,
     /// The place of the last of them.
@@ -22,7 +22,7 @@ pub(super) struct Part {
     pub bucket: TokenBucket,
 }
 
-impl Part {
+impl TandemTraffic {
     /// Returns the places of its servers on the path.
     pub(super) fn places(&self) -> Range<usize> {
         self.first..self.last + 1
@@ -31,7 +31,7 @@ impl Part {
 
 /// Flows that run along the same servers of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Group {
+pub(super) struct ParallelFlows {
     /// The place of the first of them on the path.
     pub first: usize,
     /// The place of the last of them.
@@ -53,25 +53,25 @@ pub(super) struct Piece {
 
 impl Piece {
     /// Returns the flows of its groups, in the order of their numbers.
-    pub(super) fn flows(&self, groups: &[Group]) -> Vec<FlowId> {
+    pub(super) fn flows(&self, groups: &[ParallelFlows]) -> Vec<FlowId> {
         let flows = self.of.iter().flat_map(|group| &groups[*group].flows);
         let mut flows: Vec<_> = flows.copied().collect();
         flows.sort_unstable();
         flows
     }
 
-    fn size(&self, groups: &[Group]) -> usize {
+    fn size(&self, groups: &[ParallelFlows]) -> usize {
         self.of.iter().map(|group| groups[*group].flows.len()).sum()
     }
 }
 
 /// A flow, and from where to where it runs along a path.
-type Run = (usize, usize, FlowId);
+type FlowRun = (usize, usize, FlowId);
 
 /// Returns whom `own` meet on the way along `path`, which they all cross: groups
 /// by where they join and where they part. A flow that leaves and comes
 /// back is in two of them.
-pub(super) fn groups(network: &Network, path: &[ServerId], own: &[FlowId]) -> Vec<Group> {
+pub(super) fn groups(network: &Network, path: &[ServerId], own: &[FlowId]) -> Vec<ParallelFlows> {
     let mut runs = Vec::new();
     for (first, server) in path.iter().enumerate() {
         for crossing in network.crossings(*server) {
@@ -87,8 +87,8 @@ pub(super) fn groups(network: &Network, path: &[ServerId], own: &[FlowId]) -> Ve
         }
     }
     runs.sort_unstable();
-    let same = |left: &Run, right: &Run| (left.0, left.1) == (right.0, right.1);
-    let group = |runs: &[Run]| Group {
+    let same = |left: &FlowRun, right: &FlowRun| (left.0, left.1) == (right.0, right.1);
+    let group = |runs: &[FlowRun]| ParallelFlows {
         first: runs[0].0,
         last: runs[0].1,
         flows: runs.iter().map(|run| run.2).collect(),
@@ -100,7 +100,7 @@ pub(super) fn groups(network: &Network, path: &[ServerId], own: &[FlowId]) -> Ve
 /// inner ones come first. With `everywhere`, all are cut at this place first, so
 /// that those which come to it together are bounded together there.
 pub(super) fn nest(
-    groups: &[Group],
+    groups: &[ParallelFlows],
     everywhere: Option<usize>,
     decisions: &mut Decisions,
 ) -> Vec<Piece> {
@@ -164,7 +164,7 @@ impl Decisions {
         self.tried < tries && u64::from(self.tried) < all
     }
 
-    fn cuts_earlier(&mut self, groups: &[Group], earlier: &Piece, later: &Piece) -> bool {
+    fn cuts_earlier(&mut self, groups: &[ParallelFlows], earlier: &Piece, later: &Piece) -> bool {
         let turn = self.turned.checked_shr(self.met).unwrap_or(0) & 1 == 1;
         self.met += 1;
         (earlier.size(groups) <= later.size(groups)) != turn

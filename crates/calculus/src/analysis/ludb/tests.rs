@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use units::fine::{Data, Rate, Time};
 
 use super::pseudo_affine::PseudoAffine;
-use super::tandem::Part;
-use super::waits::Search;
+use super::tandem::TandemTraffic;
+use super::waits::WaitSearch;
 use super::*;
 use crate::analysis::{Flow, Multiplexing, RateLatency, Server, ServerId, TokenBucket};
 
@@ -213,7 +213,7 @@ proptest! {
         let places = [(1, 1), (0, 1), (2, 3), (0, 3)];
         let servers: Vec<_> = rates.iter().map(|rate| server(*rate, 1).service[0]).collect();
         let own = bucket(10, bursts[4]);
-        let part = |((first, last), burst): (&(usize, usize), &u64)| Part {
+        let part = |((first, last), burst): (&(usize, usize), &u64)| TandemTraffic {
             first: *first,
             last: *last,
             bucket: bucket(40, *burst),
@@ -230,8 +230,8 @@ proptest! {
         let any = delay(&others);
         let shortest = delay(&[Time::ZERO; 4]);
 
-        let all: Vec<_> = parts.iter().copied().chain([Part { first: 0, last: 3, bucket: own }]).collect();
-        let waits = Search::default().waits(&servers, &all);
+        let all: Vec<_> = parts.iter().copied().chain([TandemTraffic { first: 0, last: 3, bucket: own }]).collect();
+        let waits = WaitSearch::default().waits(&servers, &all);
         let least = delay(&waits);
 
         parts.clear();

@@ -21,7 +21,7 @@
 
 use units::fine::Time;
 
-use super::tandem::Part;
+use super::tandem::TandemTraffic;
 use crate::analysis::RateLatency;
 
 const FS_PER_SECOND: f64 = 1e15;
@@ -30,17 +30,17 @@ const TINY: f64 = 1e-11;
 
 /// Searches for waits, and keeps its memory between two searches.
 #[derive(Debug, Default)]
-pub(super) struct Search {
-    /// One row for each part, then the objective; see [`Search::load`].
+pub(super) struct WaitSearch {
+    /// One row for each part, then the objective; see [`WaitSearch::load`].
     table: Vec<f64>,
     width: usize,
 }
 
-impl Search {
+impl WaitSearch {
     /// Returns a wait for each part so that the sum is as small as can be.
     ///
     /// The parts are nested, the inner ones first.
-    pub(super) fn waits(&mut self, servers: &[RateLatency], parts: &[Part]) -> Vec<Time> {
+    pub(super) fn waits(&mut self, servers: &[RateLatency], parts: &[TandemTraffic]) -> Vec<Time> {
         let scale = self.load(servers, parts);
         self.solve(parts.len());
         let objective = &self.table[parts.len() * self.width..];
@@ -51,7 +51,7 @@ impl Search {
     /// Writes the dual: a row for each part, a column for each stage and each of
     /// its parts, then those of the slacks and the right side. Returns what
     /// the objective has been divided by.
-    fn load(&mut self, servers: &[RateLatency], parts: &[Part]) -> f64 {
+    fn load(&mut self, servers: &[RateLatency], parts: &[TandemTraffic]) -> f64 {
         let rows = parts.len();
         let count: usize = parts.iter().map(|part| part.places().len()).sum();
         self.width = count + rows + 1;
@@ -76,7 +76,7 @@ impl Search {
         &mut self,
         place: usize,
         server: &RateLatency,
-        parts: &[Part],
+        parts: &[TandemTraffic],
         mut column: usize,
     ) -> usize {
         let whole = float(server.rate.as_ubps());

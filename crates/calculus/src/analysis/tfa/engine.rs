@@ -1,6 +1,6 @@
 //! Total flow analysis that is kept up to date while flows come and go.
 //!
-//! [`Engine::new`] solves a network once. After that the delay of each queue
+//! [`TfaEngine::new`] solves a network once. After that the delay of each queue
 //! stands a 256th above what followed from the flows when it was set: room
 //! in which single flows come without anything else changing. Where a delay no
 //! longer holds it is raised, the growth is carried to the queues that its flows
@@ -20,10 +20,10 @@ use units::fine::Time;
 
 use super::fixed_point::{self, Precision, with_headroom};
 use super::layout::{Layout, number};
-use super::state::{FS_PER_SECOND, NEVER, State};
+use super::state::{DelayState, FS_PER_SECOND, NEVER};
 use super::time;
 use crate::analysis::network::{Flow, FlowId, Multiplexing, Network, NetworkError, ServerId};
-use crate::min_plus::piecewise::Sum;
+use crate::min_plus::piecewise::CurveSum;
 
 /// How many times as many delays may be computed as there are servers until a
 /// change is solved from the beginning.
@@ -31,12 +31,12 @@ const ROUNDS: usize = 16;
 
 /// The bounds of a network whose flows come and go.
 #[derive(Clone, Debug)]
-pub struct Engine {
-    state: State,
+pub struct TfaEngine {
+    state: DelayState,
     /// By queue, its flows and the hops at which they are there.
     members: Vec<Vec<(u32, u32)>>,
     /// By server, a growth of bursts for which its delays hold, in the unit of
-    /// [`State`]'s sums.
+    /// [`DelayState`]'s sums.
     slack: Vec<u128>,
     /// Places of flows that have gone, by the length of their paths: number and
     /// first hop.
@@ -47,7 +47,7 @@ pub struct Engine {
     replaced: Vec<(u32, u64)>,
     /// Whether the change needed all delays to be solved anew.
     solved: bool,
-    sum: Sum,
+    sum: CurveSum,
 }
 
 /// What a flow would change.
@@ -72,7 +72,7 @@ pub struct Raised {
     pub after: Option<Time>,
 }
 
-impl Engine {
+impl TfaEngine {
     /// Solves a network.
     ///
     /// # Panics
@@ -84,7 +84,7 @@ impl Engine {
         assert!(!network.flows().any(is_branch), "flows come and go alone");
         let mut layout = Layout::of(network);
         layout.index_groups();
-        let mut state = State::new(layout);
+        let mut state = DelayState::new(layout);
         fixed_point::solve(&mut state, Precision::Coarse);
         let servers = network.servers().len();
         let mut engine = Self {
@@ -95,7 +95,7 @@ impl Engine {
             waits: vec![false; servers],
             replaced: Vec::new(),
             solved: false,
-            sum: Sum::default(),
+            sum: CurveSum::default(),
             state,
         };
         engine.measure_slack();

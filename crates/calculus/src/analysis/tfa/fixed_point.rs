@@ -18,9 +18,9 @@
 //! in integers.
 
 use super::components::Components;
-use super::layout::{Group, Layout, number};
-use super::state::{NEVER, State};
-use crate::min_plus::piecewise::Sum;
+use super::layout::{Layout, QueueInput, number};
+use super::state::{DelayState, NEVER};
+use crate::min_plus::piecewise::CurveSum;
 
 /// How many times the delays of a component are computed until what still rises
 /// is called unbounded.
@@ -56,18 +56,18 @@ struct Segment {
 
 /// Finds delays of all queues and leaves the sums of `state` as they follow from
 /// them.
-pub(super) fn solve(state: &mut State, precision: Precision) {
+pub(super) fn solve(state: &mut DelayState, precision: Precision) {
     let components = Components::of(&state.layout);
     let (segments, ends) = segments(&state.layout, &components);
     let each_alone = components.queues.iter().all(|queues| queues.len() == 1);
     if each_alone {
         state.keep_settled();
     }
-    let mut search = Search {
+    let mut search = FixedPointSearch {
         spreads: vec![0; state.layout.courses.len()],
         state,
         precision,
-        sum: Sum::default(),
+        sum: CurveSum::default(),
     };
     let mut begin = 0;
     for (queues, end) in components.queues.iter().zip(ends) {
@@ -94,9 +94,9 @@ pub(super) fn with_headroom(delay: u64) -> u64 {
 
 /// Recomputes everything from the delays found, and raises those that do not
 /// hold until all do.
-fn verify(state: &mut State) {
+fn verify(state: &mut DelayState) {
     let queues: Vec<u32> = (0..number(state.delays.len())).collect();
-    let mut sum = Sum::default();
+    let mut sum = CurveSum::default();
     for round in 0.. {
         walk_all(state);
         let next: Vec<_> = { queues.iter() }
@@ -116,7 +116,7 @@ fn verify(state: &mut State) {
 }
 
 /// Computes the sums of all groups from the delays.
-pub(super) fn walk_all(state: &mut State) {
+pub(super) fn walk_all(state: &mut DelayState) {
     for queue in 0..number(state.layout.queues.len()) {
         state.clear(queue);
     }
@@ -129,7 +129,7 @@ pub(super) fn walk_all(state: &mut State) {
 /// Cuts the flows where they pass from one component to the next. Returns the
 /// segments of all components, one component behind the other, and where each ends.
 fn segments(layout: &Layout, components: &Components) -> (Vec<Segment>, Vec<usize>) {
-    let of_group = |group: &Group| components.of[group.queue as usize] as usize;
+    let of_group = |group: &QueueInput| components.of[group.queue as usize] as usize;
     let component: Vec<usize> = layout.groups.iter().map(of_group).collect();
     let mut ends = vec![0; components.queues.len()];
     for_each_segment(layout, &component, |at, _| ends[at] += 1);
@@ -161,12 +161,12 @@ fn for_each_segment(layout: &Layout, component: &[usize], mut tell: impl FnMut(u
     }
 }
 
-struct Search<'a> {
-    state: &'a mut State,
+struct FixedPointSearch<'a> {
+    state: &'a mut DelayState,
     precision: Precision,
     /// By flow, the spread with which it enters the next component.
     spreads: Vec<u64>,
-    sum: Sum,
+    sum: CurveSum,
 }
 
 /// Delays on their way up.
@@ -180,7 +180,7 @@ struct Rise {
 
 /// Whether a component is done.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Progress {
+enum ComponentState {
     Rising,
     Settled,
 }
@@ -196,7 +196,7 @@ impl From<Vec<u64>> for Rise {
     }
 }
 
-impl Search<'_> {
+impl FixedPointSearch<'_> {
     fn settle(&mut self, queues: &[u32], segments: &[Segment]) {
         match queues {
             [only] => {
@@ -223,7 +223,9 @@ impl Search<'_> {
         for sweep in 1..=SWEEPS {
             let next = self.sweep_from(queues, segments, &rise.now);
             let steps = steps(&rise.now, &next);
-            if self.try_above(queues, segments, (&floor, &rise.now, &steps)) == Progress::Settled {
+            if self.try_above(queues, segments, (&floor, &rise.now, &steps))
+                == ComponentState::Settled
+            {
                 return;
             }
             rise.now = next;
@@ -242,9 +244,9 @@ impl Search<'_> {
         queues: &[u32],
         segments: &[Segment],
         (floor, now, steps): (&[u64], &[u64], &[u64]),
-    ) -> Progress {
+    ) -> ComponentState {
         if steps.iter().all(|step| *step == 0) {
-            return Progress::Settled;
+            return ComponentState::Settled;
         }
         let excess = excess(floor, steps);
         let enough = match self.precision {
@@ -252,7 +254,7 @@ impl Search<'_> {
             Precision::Coarse => 0.5f64.powi(11),
         };
         if excess > enough {
-            return Progress::Rising;
+            return ComponentState::Rising;
         }
         let guess: Vec<_> = now
             .iter()
@@ -264,10 +266,10 @@ impl Search<'_> {
             .zip(&guess)
             .any(|(follows, guess)| follows > guess)
         {
-            return Progress::Rising;
+            return ComponentState::Rising;
         }
         self.set(queues, &follows);
-        Progress::Settled
+        ComponentState::Settled
     }
 
     /// Leaps along the last steps if that stays below the least solution.

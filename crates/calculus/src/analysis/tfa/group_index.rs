@@ -4,19 +4,19 @@
 //! the order in it, and half a million look-ups cost a few milliseconds.
 
 /// The server before and the queue.
-type Key = (u32, u32);
+type GroupKey = (u32, u32);
 
 /// Groups by their ends.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GroupIndex {
     /// A power of two of places, at most half of them taken.
-    places: Vec<Option<(Key, u32)>>,
+    places: Vec<Option<(GroupKey, u32)>>,
     taken: usize,
 }
 
 impl GroupIndex {
     /// Returns the group of a key.
-    pub(super) fn get(&self, key: Key) -> Option<u32> {
+    pub(super) fn get(&self, key: GroupKey) -> Option<u32> {
         let mut at = self.home(key)?;
         loop {
             match self.places[at] {
@@ -28,7 +28,7 @@ impl GroupIndex {
     }
 
     /// Puts in a key that is not there.
-    pub(super) fn insert(&mut self, key: Key, group: u32) {
+    pub(super) fn insert(&mut self, key: GroupKey, group: u32) {
         if 2 * self.taken >= self.places.len() {
             let larger = vec![None; (2 * self.places.len()).max(64)];
             let old = std::mem::replace(&mut self.places, larger);
@@ -40,7 +40,7 @@ impl GroupIndex {
         self.taken += 1;
     }
 
-    fn put(&mut self, key: Key, group: u32) {
+    fn put(&mut self, key: GroupKey, group: u32) {
         let mut at = self.home(key).expect("there is room");
         while self.places[at].is_some() {
             at = (at + 1) & (self.places.len() - 1);
@@ -49,7 +49,7 @@ impl GroupIndex {
     }
 
     /// The place at which a key is looked for first.
-    fn home(&self, (from, queue): Key) -> Option<usize> {
+    fn home(&self, (from, queue): GroupKey) -> Option<usize> {
         let bits = self.places.len().checked_ilog2()?;
         let key = u64::from(from) << 32 | u64::from(queue);
         let hash = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);

@@ -9,14 +9,14 @@ use units::fine::{Data, Rate, Time};
 
 use super::group_index::GroupIndex;
 use crate::analysis::network::{FlowId, Multiplexing, Network, Server, ServerId};
-use crate::min_plus::piecewise::{Concave, Convex, Sum, TokenBucket};
+use crate::min_plus::piecewise::{Concave, Convex, CurveSum, TokenBucket};
 
 /// Where a group comes from whose flows begin at its queue.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// A server and its queues.
 #[derive(Clone, Debug)]
-pub(super) struct Station {
+pub(super) struct ServerLayout {
     pub(super) service: Convex,
     pub(super) link: Option<Rate>,
     pub(super) multiplexing: Multiplexing,
@@ -37,7 +37,7 @@ pub(super) struct Queue {
 
 /// What comes to a queue over one link.
 #[derive(Clone, Debug)]
-pub(super) struct Group {
+pub(super) struct QueueInput {
     /// The server before, or [`NOWHERE`].
     pub(super) from: u32,
     pub(super) queue: u32,
@@ -49,7 +49,7 @@ pub(super) struct Group {
 
 /// Where a flow goes: groups `begin..end` of the list of hops.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Course {
+pub(super) struct FlowCourse {
     pub(super) begin: u32,
     /// Before this group of the list another branch of the flow counts for it.
     pub(super) counted: u32,
@@ -60,7 +60,7 @@ pub(super) struct Course {
 
 /// What a flow may send.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Contract {
+pub(super) struct FlowContract {
     pub(super) burst: Data,
     pub(super) packet: Data,
     pub(super) curve: Option<Concave>,
@@ -69,11 +69,11 @@ pub(super) struct Contract {
 /// Servers, queues, groups and flows.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
-    pub(super) stations: Vec<Station>,
+    pub(super) stations: Vec<ServerLayout>,
     pub(super) queues: Vec<Queue>,
-    pub(super) groups: Vec<Group>,
-    pub(super) courses: Vec<Course>,
-    pub(super) contracts: Vec<Contract>,
+    pub(super) groups: Vec<QueueInput>,
+    pub(super) courses: Vec<FlowCourse>,
+    pub(super) contracts: Vec<FlowContract>,
     /// The groups that the flows belong to, flow by flow.
     pub(super) hops: Vec<u32>,
     /// By group, its flows of several buckets and the hops at which they are, up to
@@ -90,7 +90,7 @@ pub(super) struct Layout {
 impl Layout {
     /// Lays out the servers and all flows of a network.
     pub(super) fn of(network: &Network) -> Self {
-        let stations = network.servers().iter().map(Station::of).collect();
+        let stations = network.servers().iter().map(ServerLayout::of).collect();
         let mut layout = Self {
             stations,
             queues: Vec::new(),
@@ -113,7 +113,7 @@ impl Layout {
         for flow in network.flows() {
             let (rate, contract) = contract(network.buckets(flow), network.max_packet(flow));
             let end = begin + number(network.path(flow).len());
-            layout.courses.push(Course {
+            layout.courses.push(FlowCourse {
                 begin,
                 counted: begin + network.shared_hops(flow),
                 end,
@@ -193,13 +193,13 @@ impl Layout {
     ) -> FlowId {
         let (id, begin) = place.unwrap_or_else(|| {
             let place = (number(self.courses.len()), number(self.hops.len()));
-            self.courses.push(Course::default());
-            self.contracts.push(Contract::default());
+            self.courses.push(FlowCourse::default());
+            self.contracts.push(FlowContract::default());
             self.hops.resize(self.hops.len() + path.len(), 0);
             place
         });
         let (rate, contract) = contract(buckets, packet);
-        self.courses[id as usize] = Course {
+        self.courses[id as usize] = FlowCourse {
             begin,
             counted: begin,
             end: begin + number(path.len()),
@@ -246,8 +246,8 @@ impl Layout {
 
     /// Makes the place of a flow empty.
     pub(super) fn vacate(&mut self, flow: FlowId) {
-        self.courses[flow.index()] = Course::default();
-        self.contracts[flow.index()] = Contract::default();
+        self.courses[flow.index()] = FlowCourse::default();
+        self.contracts[flow.index()] = FlowContract::default();
     }
 
     /// The groups of a flow, in the order of its path.
@@ -297,7 +297,7 @@ impl Layout {
 
     fn open_group(&mut self, (from, queue): (u32, u32)) -> u32 {
         let id = number(self.groups.len());
-        self.groups.push(Group {
+        self.groups.push(QueueInput {
             from,
             queue,
             largest_packet: Data::ZERO,
@@ -326,7 +326,7 @@ impl Layout {
     }
 }
 
-impl Station {
+impl ServerLayout {
     fn of(server: &Server) -> Self {
         Self {
             service: Convex::maximum_of(server.service.iter().copied()),
@@ -337,10 +337,10 @@ impl Station {
     }
 }
 
-impl Contract {
+impl FlowContract {
     /// Adds the bound of a flow of several buckets that has been delayed by up to
     /// `spread`.
-    pub(super) fn add_after(&self, spread: Time, sum: &mut Sum) -> Option<()> {
+    pub(super) fn add_after(&self, spread: Time, sum: &mut CurveSum) -> Option<()> {
         let curve = self.curve.as_ref()?;
         let later = |piece: &TokenBucket| {
             let burst = piece.burst.checked_add(piece.rate.most_in(spread)?)?;
@@ -356,12 +356,12 @@ impl Contract {
 }
 
 /// A rate and a burst, or a curve if several buckets count.
-fn contract(buckets: &[TokenBucket], packet: Data) -> (Rate, Contract) {
+fn contract(buckets: &[TokenBucket], packet: Data) -> (Rate, FlowContract) {
     let straight = |only: TokenBucket| {
         let (burst, curve) = (only.burst, None);
         (
             only.rate,
-            Contract {
+            FlowContract {
                 burst,
                 packet,
                 curve,
@@ -379,7 +379,7 @@ fn contract(buckets: &[TokenBucket], packet: Data) -> (Rate, Contract) {
             let (burst, curve) = (Data::ZERO, Some(curve));
             (
                 Rate::ZERO,
-                Contract {
+                FlowContract {
                     burst,
                     packet,
                     curve,

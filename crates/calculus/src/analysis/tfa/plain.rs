@@ -12,11 +12,11 @@ use crate::min_plus::piecewise::{
 
 /// A delay for each queue: a server, or a class of one with strict priority.
 /// `None` is none.
-pub(super) type Delays = BTreeMap<Queue, Option<Time>>;
+pub(super) type Delays = BTreeMap<QueueKey, Option<Time>>;
 
 /// A server and, where priority counts, a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Queue {
+pub(super) struct QueueKey {
     server: ServerId,
     class: Option<u8>,
 }
@@ -78,8 +78,8 @@ impl<'a> Plain<'a> {
     }
 
     /// The delay at a queue that follows from the delays before it.
-    fn follows(&self, delays: &Delays, queue: Queue) -> Option<Time> {
-        let Queue { server, class } = queue;
+    fn follows(&self, delays: &Delays, queue: QueueKey) -> Option<Time> {
+        let QueueKey { server, class } = queue;
         let service = &self.services[server.index()];
         let Some(class) = class else {
             let all = self.arrivals(delays, server, |_| true)?;
@@ -173,12 +173,12 @@ impl<'a> Plain<'a> {
     }
 }
 
-fn queue(network: &Network, server: ServerId, priority: u8) -> Queue {
+fn queue(network: &Network, server: ServerId, priority: u8) -> QueueKey {
     let class = match network.server(server).multiplexing {
         Multiplexing::Arbitrary | Multiplexing::Fifo => None,
         Multiplexing::StrictPriority => Some(priority),
     };
-    Queue { server, class }
+    QueueKey { server, class }
 }
 
 /// Whether one delay is longer than another; none is the longest.

@@ -2,10 +2,10 @@
 
 use units::fine::{Data, Rate, Time};
 
-use super::layout::{Course, Group, Layout, NOWHERE};
+use super::layout::{FlowCourse, Layout, NOWHERE, QueueInput};
 use crate::analysis::network::Multiplexing;
 use crate::min_plus::piecewise::{
-    Concave, Sum, TokenBucket, backlog, busy_period, delay, left_over,
+    Concave, CurveSum, TokenBucket, backlog, busy_period, delay, left_over,
 };
 
 /// A delay without a bound, in femtoseconds. Sums stop there.
@@ -16,7 +16,7 @@ pub(super) const FS_PER_SECOND: u128 = 1_000_000_000_000_000;
 
 /// A delay for each queue, and for each group the sums that follow from them.
 #[derive(Clone, Debug)]
-pub(super) struct State {
+pub(super) struct DelayState {
     pub(super) layout: Layout,
     /// By queue, in femtoseconds.
     pub(super) delays: Vec<u64>,
@@ -35,14 +35,14 @@ pub(super) struct State {
 #[derive(Clone, Debug, Default)]
 struct Settled {
     /// In the order of where they come from.
-    links: Vec<Link>,
+    links: Vec<LinkTraffic>,
     /// Whether a flow of several buckets is among it, which is not in the sums.
     is_curved: bool,
 }
 
 /// What comes over one link, or all of it if links do not count.
 #[derive(Clone, Copy, Debug)]
-struct Link {
+struct LinkTraffic {
     from: u32,
     /// `None` if nothing bounds it but the link.
     flows: Option<TokenBucket>,
@@ -64,7 +64,7 @@ struct Sums {
     station: u32,
 }
 
-impl State {
+impl DelayState {
     /// Starts with no delay anywhere.
     pub(super) fn new(layout: Layout) -> Self {
         let mut state = Self {
@@ -114,7 +114,7 @@ impl State {
             let (flows, line) = (self.bucket(group), self.line(&[group]));
             match settled.links.binary_search_by_key(&from, |link| link.from) {
                 Ok(at) => settled.links[at].join(flows, line),
-                Err(at) => settled.links.insert(at, Link { from, flows, line }),
+                Err(at) => settled.links.insert(at, LinkTraffic { from, flows, line }),
             }
         }
         self.settled[station] = settled;
@@ -122,7 +122,7 @@ impl State {
 
     /// Returns what comes to the settled queues of a station that has several; nothing if
     /// it is not known, or is too large.
-    fn settled_arrivals(&self, station: u32, sum: &mut Sum) -> Option<Concave> {
+    fn settled_arrivals(&self, station: u32, sum: &mut CurveSum) -> Option<Concave> {
         let settled = self.settled.get(station as usize)?;
         let is_known = self.layout.stations[station as usize].queues.len() > 1;
         if settled.is_curved || !is_known {
@@ -178,7 +178,7 @@ impl State {
     /// Adds a flow of one bucket to the sums of the groups `begin..end` of its
     /// course, as far as it is counted there, which it reaches with a spread.
     /// Returns the spread behind them.
-    pub(super) fn walk(&mut self, course: Course, hops: (u32, u32), mut spread: u64) -> u64 {
+    pub(super) fn walk(&mut self, course: FlowCourse, hops: (u32, u32), mut spread: u64) -> u64 {
         let keeps = course.rate == 0 && !self.spreads.is_empty();
         let counted = course.counted.clamp(hops.0, hops.1);
         for &group in &self.layout.hops[hops.0 as usize..counted as usize] {
@@ -201,7 +201,7 @@ impl State {
     }
 
     /// Takes a flow that is counted all the way out of the sums again.
-    pub(super) fn walk_back(&mut self, course: Course) {
+    pub(super) fn walk_back(&mut self, course: FlowCourse) {
         let mut spread = 0u64;
         for &group in &self.layout.hops[course.begin as usize..course.end as usize] {
             let sums = &mut self.sums[group as usize];
@@ -235,7 +235,7 @@ impl State {
     }
 
     /// Returns the delay of a queue that follows from the sums, rounded up.
-    pub(super) fn follows(&mut self, queue: u32, sum: &mut Sum) -> u64 {
+    pub(super) fn follows(&mut self, queue: u32, sum: &mut CurveSum) -> u64 {
         let of = &self.layout.queues[queue as usize];
         let station = &self.layout.stations[of.station as usize];
         let delay = match (station.multiplexing, station.service.pieces()) {
@@ -250,7 +250,7 @@ impl State {
 
     /// The excess of what arrives at a queue over a rate, where all flows have
     /// one bucket.
-    fn excess(&self, queue: u32, rate: Rate, sum: &mut Sum) -> Option<Data> {
+    fn excess(&self, queue: u32, rate: Rate, sum: &mut CurveSum) -> Option<Data> {
         sum.clear();
         for &group in &self.layout.queues[queue as usize].groups {
             self.add_straight(&[group], sum)?;
@@ -258,7 +258,7 @@ impl State {
         sum.excess_over(rate)
     }
 
-    fn follows_from_curves(&mut self, queue: u32, sum: &mut Sum) -> Option<Time> {
+    fn follows_from_curves(&mut self, queue: u32, sum: &mut CurveSum) -> Option<Time> {
         let of = &self.layout.queues[queue as usize];
         let station = &self.layout.stations[of.station as usize];
         let own = self.arrivals(&[queue], sum);
@@ -279,7 +279,7 @@ impl State {
     }
 
     /// Returns the most data at a station at one time, rounded up.
-    pub(super) fn backlog(&self, at: u32, sum: &mut Sum) -> Option<Data> {
+    pub(super) fn backlog(&self, at: u32, sum: &mut CurveSum) -> Option<Data> {
         let station = &self.layout.stations[at as usize];
         let known = match station.queues[..] {
             [only] => self.arrived[only as usize].as_ref(),
@@ -300,7 +300,7 @@ impl State {
     }
 
     /// What bounds all that arrives at some queues of one station.
-    fn arrivals(&self, queues: &[u32], sum: &mut Sum) -> Option<Concave> {
+    fn arrivals(&self, queues: &[u32], sum: &mut CurveSum) -> Option<Concave> {
         sum.clear();
         if let [only] = queues {
             // Each of its groups comes over a link of its own.
@@ -330,7 +330,7 @@ impl State {
     }
 
     /// Adds what comes over a link of which a group is all.
-    fn add_group(&self, group: u32, sum: &mut Sum) -> Option<()> {
+    fn add_group(&self, group: u32, sum: &mut CurveSum) -> Option<()> {
         match self.layout.curved(group) {
             [] => self.add_straight(&[group], sum),
             _ if self.layout.line(group).is_none() => self.add_flows(group, sum),
@@ -340,7 +340,7 @@ impl State {
 
     /// Adds what comes over one link of which some groups are all, where all flows
     /// have one bucket.
-    fn add_straight(&self, groups: &[u32], sum: &mut Sum) -> Option<()> {
+    fn add_straight(&self, groups: &[u32], sum: &mut CurveSum) -> Option<()> {
         let each = groups.iter().map(|group| self.bucket(*group));
         let bucket = each.reduce(|all, one| all?.checked_add(one?)).flatten();
         add_least(bucket, self.line(groups), sum)
@@ -348,7 +348,7 @@ impl State {
 
     /// What comes over one link, of which some groups are all.
     fn link(&self, groups: &[u32]) -> Option<Concave> {
-        let mut flows = Sum::default();
+        let mut flows = CurveSum::default();
         let added = groups
             .iter()
             .try_for_each(|group| self.add_flows(*group, &mut flows));
@@ -361,7 +361,7 @@ impl State {
     }
 
     /// Adds what the flows of a group allow, one by one.
-    fn add_flows(&self, group: u32, sum: &mut Sum) -> Option<()> {
+    fn add_flows(&self, group: u32, sum: &mut CurveSum) -> Option<()> {
         sum.add_bucket(self.bucket(group)?)?;
         for &(flow, hop) in self.layout.curved(group) {
             let spread = match self.spread_at(flow, hop) {
@@ -407,12 +407,12 @@ impl State {
         packets.max().unwrap_or_default()
     }
 
-    fn group(&self, group: u32) -> &Group {
+    fn group(&self, group: u32) -> &QueueInput {
         &self.layout.groups[group as usize]
     }
 }
 
-impl Link {
+impl LinkTraffic {
     /// Adds what else comes over it.
     fn join(&mut self, flows: Option<TokenBucket>, line: Option<TokenBucket>) {
         self.flows = self
@@ -432,7 +432,11 @@ impl Link {
 
 /// Adds the minimum of what flows bring and of what their link carries, as far as either
 /// is bounded.
-fn add_least(flows: Option<TokenBucket>, line: Option<TokenBucket>, sum: &mut Sum) -> Option<()> {
+fn add_least(
+    flows: Option<TokenBucket>,
+    line: Option<TokenBucket>,
+    sum: &mut CurveSum,
+) -> Option<()> {
     match (flows, line) {
         (Some(flows), Some(line)) => sum.add_minimum(flows, line),
         (flows, line) => sum.add_bucket(flows.or(line)?),

@@ -280,7 +280,7 @@ proptest! {
     /// Sound and nearly tight, after whatever has come and gone.
     #[test]
     fn an_engine_keeps_up_with_its_flows(network in networks(), more in proptest::collection::vec(any_flow(), 1..6), gone in 0u32..4) {
-        let mut engine = Engine::new(&network);
+        let mut engine = TfaEngine::new(&network);
         let mut network = network;
         for flow in &more {
             engine.add(flow).unwrap();
@@ -303,7 +303,7 @@ proptest! {
     /// What a flow would change is what it changes, and asking leaves no trace.
     #[test]
     fn what_if_changes_nothing_and_says_what_add_does(network in networks(), one in any_flow(), other in any_flow()) {
-        let mut asked = Engine::new(&network);
+        let mut asked = TfaEngine::new(&network);
         let mut unasked = asked.clone();
         let before: Vec<_> = asked.bounds().collect();
 

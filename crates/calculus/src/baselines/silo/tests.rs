@@ -77,7 +77,7 @@ fn a_port_that_is_full_refuses_and_nothing_is_kept_of_the_flow() {
     let port = TRUNK;
     assert_eq!(
         refusal,
-        Refusal::Port {
+        SiloRefusal::Port {
             port,
             needed_bits,
             needed_bps
@@ -95,12 +95,12 @@ fn a_rate_above_the_link_has_no_bound() {
     assert!(silo.admit(flow, &[TRUNK]).is_err());
     assert_eq!(
         silo.admit(flow, &[7]),
-        Err(Refusal::UnknownPort { port: 7 })
+        Err(SiloRefusal::UnknownPort { port: 7 })
     );
 }
 
-fn port(mbps: u64) -> Port {
-    Port {
+fn port(mbps: u64) -> OutputPort {
+    OutputPort {
         rate: BitRate::from_mbps(mbps),
         buffer: BUFFER,
     }

@@ -10,7 +10,7 @@ const FRAME: DataSize = DataSize::from_bytes(306);
 
 #[test]
 fn a_burst_grows_by_rate_times_delay_at_each_switch() {
-    let mut network = Admission::new(vec![ALLOCATION; 3]);
+    let mut network = LokoAdmission::new(vec![ALLOCATION; 3]);
     let flow = TokenBucket::new(BitRate::from_bps(800_000), FRAME);
 
     let guarantee = network.admit(flow, &[2, 0, 1]);
@@ -23,7 +23,7 @@ fn a_burst_grows_by_rate_times_delay_at_each_switch() {
 
 #[test]
 fn the_last_burst_that_fits_is_admitted_and_the_next_is_refused() {
-    let mut network = Admission::new(vec![ALLOCATION]);
+    let mut network = LokoAdmission::new(vec![ALLOCATION]);
     let flow = TokenBucket::new(BitRate::from_bps(1_000), FRAME);
     for _ in 0..6 {
         network.admit(flow, &[0]).unwrap();
@@ -36,7 +36,7 @@ fn the_last_burst_that_fits_is_admitted_and_the_next_is_refused() {
     let switch = 0;
     assert_eq!(
         refusal,
-        Err(Refusal::Burst {
+        Err(LokoRefusal::Burst {
             switch,
             needed,
             allowed
@@ -47,7 +47,7 @@ fn the_last_burst_that_fits_is_admitted_and_the_next_is_refused() {
 
 #[test]
 fn a_rate_beyond_what_is_set_aside_is_refused_wherever_on_the_path() {
-    let mut network = Admission::new(vec![ALLOCATION; 2]);
+    let mut network = LokoAdmission::new(vec![ALLOCATION; 2]);
     let half = TokenBucket::new(BitRate::from_bps(5_900_000), DataSize::from_bytes(64));
     network.admit(half, &[1]).unwrap();
     network.admit(half, &[1]).unwrap();
@@ -57,7 +57,7 @@ fn a_rate_beyond_what_is_set_aside_is_refused_wherever_on_the_path() {
     assert!(
         matches!(
             refusal,
-            Refusal::Rate {
+            LokoRefusal::Rate {
                 switch: 1,
                 needed_bps: 17_700_000,
                 ..
@@ -68,6 +68,6 @@ fn a_rate_beyond_what_is_set_aside_is_refused_wherever_on_the_path() {
     assert_eq!(network.loads()[0], TokenBucket::NOTHING);
     assert_eq!(
         network.admit(half, &[5]),
-        Err(Refusal::UnknownSwitch { switch: 5 })
+        Err(LokoRefusal::UnknownSwitch { switch: 5 })
     );
 }

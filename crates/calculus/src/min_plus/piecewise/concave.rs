@@ -99,7 +99,7 @@ impl Concave {
     /// too large.
     #[must_use]
     pub fn checked_add(&self, other: &Self) -> Option<Self> {
-        let mut sum = Sum::default();
+        let mut sum = CurveSum::default();
         sum.add(self)?;
         sum.add(other)?;
         sum.curve()
@@ -158,7 +158,7 @@ impl Concave {
 /// The slope of a sum falls where that of a part does: all these places in their
 /// order are the sum, whatever the number of parts.
 #[derive(Clone, Debug, Default)]
-pub struct Sum {
+pub struct CurveSum {
     first: TokenBucket,
     falls: Vec<Fall>,
 }
@@ -186,7 +186,7 @@ impl Fall {
     }
 }
 
-impl Sum {
+impl CurveSum {
     /// Goes back to nothing, and keeps the room.
     pub fn clear(&mut self) {
         self.first = TokenBucket::default();

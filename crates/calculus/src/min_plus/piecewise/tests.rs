@@ -88,7 +88,7 @@ proptest! {
 
     #[test]
     fn many_flows_together_are_their_sum(flows in prop::collection::vec(buckets(), 1..6), rate in 0..60u64, time in time()) {
-        let mut sum = Sum::default();
+        let mut sum = CurveSum::default();
         for flow in &flows {
             sum.add(&Concave::minimum_of(flow.clone()).unwrap()).unwrap();
         }

@@ -14,7 +14,7 @@ const NS_PER_SECOND: u128 = 1_000_000_000;
 
 /// Frames of one sender in one capture.
 #[derive(Debug, Default)]
-pub(super) struct Carried {
+pub(super) struct CarriedFrames {
     bytes: u64,
     first: Option<u64>,
     last: u64,
@@ -28,7 +28,7 @@ pub(super) struct Carried {
     pub(super) longest_gap: (u64, u64),
 }
 
-impl Carried {
+impl CarriedFrames {
     /// Adds a frame of `length` bytes without check sequence.
     pub(super) fn add(&mut self, at: u64, length: usize) {
         let bytes = u64::try_from(length).unwrap_or(u64::MAX);
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn the_rate_counts_what_stands_around_frames_and_not_the_time_after_the_last() {
-        let mut carried = Carried::default();
+        let mut carried = CarriedFrames::default();
         for number in 0..=1_000 {
             carried.add(number * 1_000_000, 1_226);
         }
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn stamps_out_of_order_make_no_rate_of_their_own() {
-        let mut carried = Carried::default();
+        let mut carried = CarriedFrames::default();
         carried.add(5, 60);
         assert_eq!(carried.rate(), None);
         carried.add(3, usize::MAX);

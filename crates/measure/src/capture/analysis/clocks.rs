@@ -30,7 +30,7 @@ const BILLION: f64 = 1e9;
 
 /// A jump of the difference of two clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct ClockStep {
     /// When, by the clock of the first capture, in nanoseconds since 1970: the first
     /// packet after it.
     pub at_unix_ns: u64,
@@ -45,7 +45,7 @@ pub struct Trend {
     /// nothing if there was too little to tell.
     pub drift_ppb: Option<i64>,
     /// When one of the clocks, or the latency, jumped.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ClockStep>,
 }
 
 /// The least difference of a stretch of time.
@@ -151,7 +151,7 @@ fn drift(leasts: &[Least]) -> Option<i64> {
 }
 
 /// Returns where the least differences jump and stay.
-fn steps(leasts: &[Least], pairs: &[Pair]) -> Vec<Step> {
+fn steps(leasts: &[Least], pairs: &[Pair]) -> Vec<ClockStep> {
     let jumps: Vec<i64> = (1..leasts.len()).map(|at| jump(leasts, at)).collect();
     let mut sizes: Vec<u64> = jumps.iter().map(|jump| jump.unsigned_abs()).collect();
     let Some(usual) = middle(&mut sizes, Ord::cmp) else {
@@ -188,9 +188,9 @@ fn usual(leasts: &[Least]) -> i64 {
 }
 
 /// Finds the first packet after a step between two stretches.
-fn located(around: &[Least], later_ns: i64, pairs: &[Pair]) -> Step {
+fn located(around: &[Least], later_ns: i64, pairs: &[Pair]) -> ClockStep {
     let [before, after] = around else {
-        return Step {
+        return ClockStep {
             at_unix_ns: 0,
             later_ns,
         };
@@ -208,7 +208,7 @@ fn located(around: &[Least], later_ns: i64, pairs: &[Pair]) -> Step {
         }
     };
     let next = between.get(place.map_or(0, |place| place + 1));
-    Step {
+    ClockStep {
         at_unix_ns: next.map_or(after.at, |pair| pair.first_ns),
         later_ns,
     }

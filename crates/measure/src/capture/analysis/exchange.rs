@@ -7,15 +7,15 @@
 //! not split both are the same.
 
 use super::fragments::Span;
-use super::packet::{Content, Packet, mix};
-use super::waiting::{Entry, Waiting};
+use super::packet::{PacketContent, PacketSummary, mix};
+use super::waiting::{WaitingItem, WaitingTable};
 
 /// The table has 2^14 shelves of eight places.
 const SHELVES: u32 = 14;
 
 /// What kind of request and reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum ExchangeKind {
     /// An echo request and its reply.
     Ping,
     /// A SYN and its SYN-ACK.
@@ -28,7 +28,7 @@ pub enum Kind {
     Datagram,
 }
 
-impl Kind {
+impl ExchangeKind {
     pub(super) const ALL: [Self; 5] = [
         Self::Ping,
         Self::Opening,
@@ -52,7 +52,7 @@ impl Kind {
 /// An exchange in one capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exchange {
-    pub(super) kind: Kind,
+    pub(super) kind: ExchangeKind,
     /// Who asked, by its place in the list of hosts.
     pub(super) caller: u8,
     /// The same in both captures.
@@ -66,8 +66,8 @@ pub(super) struct Exchange {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Request {
-    kind: Kind,
+struct PendingRequest {
+    kind: ExchangeKind,
     caller: u8,
     packet: u64,
     span: Span,
@@ -78,13 +78,13 @@ struct Request {
 /// The exchanges of one capture.
 #[derive(Debug)]
 pub(super) struct Exchanges {
-    open: Waiting<Request>,
+    open: WaitingTable<PendingRequest>,
 }
 
 impl Default for Exchanges {
     fn default() -> Self {
         Self {
-            open: Waiting::new(SHELVES),
+            open: WaitingTable::new(SHELVES),
         }
     }
 }
@@ -92,22 +92,22 @@ impl Default for Exchanges {
 impl Exchanges {
     /// Takes a packet. Returns the exchange that it ends.
     #[inline]
-    pub(super) fn see(&mut self, packet: &Packet, host: u8, span: Span) -> Option<Exchange> {
+    pub(super) fn see(&mut self, packet: &PacketSummary, host: u8, span: Span) -> Option<Exchange> {
         let (asks, answers) = roles(packet);
         let ended = answers.and_then(|answered| self.close(answered, packet, span));
-        let is_free = ended.is_none() || !matches!(packet.content, Content::Datagram { .. });
+        let is_free = ended.is_none() || !matches!(packet.content, PacketContent::Datagram { .. });
         if let Some((kind, open)) = asks
             && is_free
         {
             let before = self.open.take(open, None, |_| true);
-            let request = Request {
+            let request = PendingRequest {
                 kind,
                 caller: host,
                 packet: packet.key,
                 span,
-                is_repeated: before.is_some() && kind != Kind::Datagram,
+                is_repeated: before.is_some() && kind != ExchangeKind::Datagram,
             };
-            self.open.put(Entry {
+            self.open.put(WaitingItem {
                 key: open,
                 at: span.last,
                 what: request,
@@ -116,7 +116,7 @@ impl Exchanges {
         ended
     }
 
-    fn close(&mut self, answered: u64, packet: &Packet, span: Span) -> Option<Exchange> {
+    fn close(&mut self, answered: u64, packet: &PacketSummary, span: Span) -> Option<Exchange> {
         let request = self.open.take(answered, None, |_| true)?.what;
         if request.is_repeated {
             return None;
@@ -134,11 +134,13 @@ impl Exchanges {
 
 /// Returns what a packet asks, and which question it answers.
 #[inline]
-fn roles(packet: &Packet) -> (Option<(Kind, u64)>, Option<u64>) {
+fn roles(packet: &PacketSummary) -> (Option<(ExchangeKind, u64)>, Option<u64>) {
     match packet.content {
-        Content::EchoRequest { conversation } => (Some((Kind::Ping, conversation)), None),
-        Content::EchoReply { conversation } => (None, Some(conversation)),
-        Content::Segment {
+        PacketContent::EchoRequest { conversation } => {
+            (Some((ExchangeKind::Ping, conversation)), None)
+        }
+        PacketContent::EchoReply { conversation } => (None, Some(conversation)),
+        PacketContent::Segment {
             there,
             back,
             end,
@@ -147,23 +149,23 @@ fn roles(packet: &Packet) -> (Option<(Kind, u64)>, Option<u64>) {
             is_syn,
         } => {
             let kind = match (is_syn, acknowledgement, has_data) {
-                (true, None, _) => Some(Kind::Opening),
-                (true, Some(_), _) => Some(Kind::Handshake),
-                (false, _, true) => Some(Kind::Segment),
+                (true, None, _) => Some(ExchangeKind::Opening),
+                (true, Some(_), _) => Some(ExchangeKind::Handshake),
+                (false, _, true) => Some(ExchangeKind::Segment),
                 (false, _, false) => None,
             };
             let asks = kind.map(|kind| (kind, mix(there, end.into())));
             let answers = acknowledgement.map(|number| mix(back, number.into()));
             (asks, answers)
         }
-        Content::Datagram {
+        PacketContent::Datagram {
             there,
             back,
             is_request,
         } => match is_request {
-            true => (Some((Kind::Datagram, there)), Some(back)),
+            true => (Some((ExchangeKind::Datagram, there)), Some(back)),
             false => (None, Some(back)),
         },
-        Content::Other => (None, None),
+        PacketContent::Other => (None, None),
     }
 }

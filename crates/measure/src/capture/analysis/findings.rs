@@ -1,7 +1,7 @@
 //! From what was seen to figures, and to sentences on what makes them doubtful.
 
 mod doubts;
-mod flow_setup;
+pub(super) mod flow_setup;
 mod interruptions;
 mod journeys;
 mod rates;
@@ -11,8 +11,8 @@ use units::{Duration, Instant};
 use super::clocks::Trend;
 use super::hosts::{MOST_HOSTS, MOST_LOST, MOST_PAIRS, Sender};
 use super::matching::Pair;
-use super::packet::Host;
-use super::{Analysis, Clocks, Kind, Question, Side, Tally};
+use super::packet::HostAddress;
+use super::{Analysis, Clocks, ExchangeKind, Question, Side, Tally};
 use crate::capture::reader::Contents;
 use crate::measurement::Value;
 use crate::method::{Findings, Setting, point_name};
@@ -76,12 +76,12 @@ fn seen_here(analysis: &Analysis, findings: &mut Findings) {
     }
     for (side, sentence) in [
         (
-            Kind::Opening,
+            ExchangeKind::Opening,
             "The capture was taken at the caller's side: replies to a SYN took longer than ACKs \
              of a SYN-ACK.",
         ),
         (
-            Kind::Handshake,
+            ExchangeKind::Handshake,
             "The capture was taken at the called side: the time from a SYN-ACK to its ACK holds \
              the path and the caller's turnaround (S3-2).",
         ),
@@ -93,18 +93,21 @@ fn seen_here(analysis: &Analysis, findings: &mut Findings) {
 }
 
 /// Returns which part of a handshake holds the path.
-fn longer_handshake(analysis: &Analysis) -> Option<Kind> {
-    let median = |wanted: Kind| {
+fn longer_handshake(analysis: &Analysis) -> Option<ExchangeKind> {
+    let median = |wanted: ExchangeKind| {
         let mut all = Distribution::default();
         let of_kind = analysis.seen_here.iter();
         let of_kind = of_kind.filter(|((kind, _), _)| *kind == wanted);
         of_kind.for_each(|(_, times)| all.merge(times));
         all.quantile(500)
     };
-    let (opening, handshake) = (median(Kind::Opening)?, median(Kind::Handshake)?);
+    let (opening, handshake) = (
+        median(ExchangeKind::Opening)?,
+        median(ExchangeKind::Handshake)?,
+    );
     Some(match opening >= handshake {
-        true => Kind::Opening,
-        false => Kind::Handshake,
+        true => ExchangeKind::Opening,
+        false => ExchangeKind::Handshake,
     })
 }
 
@@ -290,8 +293,8 @@ fn reordered(pairs: &[Pair]) -> u64 {
     count
 }
 
-fn setting_of(analysis: &Analysis, kind: Kind, caller: u8) -> Setting {
-    let caller: Option<Host> = analysis.hosts.name(caller);
+fn setting_of(analysis: &Analysis, kind: ExchangeKind, caller: u8) -> Setting {
+    let caller: Option<HostAddress> = analysis.hosts.name(caller);
     let caller = caller.map_or("others".to_owned(), |host| host.to_string());
     vec![
         ("exchange".to_owned(), kind.name().to_owned()),

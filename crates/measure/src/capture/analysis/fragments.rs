@@ -3,8 +3,8 @@
 //! What counts is when a packet was there as a whole, in whatever order its
 //! fragments came.
 
-use super::packet::{Packet, Part};
-use super::waiting::{Entry, Waiting};
+use super::packet::{PacketPart, PacketSummary};
+use super::waiting::{WaitingItem, WaitingTable};
 
 /// The table has 2^12 shelves of eight places.
 const SHELVES: u32 = 12;
@@ -17,17 +17,17 @@ pub(super) struct Span {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Parts {
+struct Reassembly {
     span: Span,
     arrived: usize,
     whole: Option<usize>,
-    head: Option<Packet>,
+    head: Option<PacketSummary>,
 }
 
 /// The split packets of one capture.
 #[derive(Debug)]
 pub(super) struct Fragments {
-    parts: Waiting<Parts>,
+    parts: WaitingTable<Reassembly>,
     seen: u64,
     left_out: u64,
 }
@@ -35,7 +35,7 @@ pub(super) struct Fragments {
 impl Default for Fragments {
     fn default() -> Self {
         Self {
-            parts: Waiting::new(SHELVES),
+            parts: WaitingTable::new(SHELVES),
             seen: 0,
             left_out: 0,
         }
@@ -45,16 +45,16 @@ impl Default for Fragments {
 impl Fragments {
     /// Takes what a frame holds. Returns the packet once it is whole, and when.
     #[inline]
-    pub(super) fn see(&mut self, packet: Packet, at: u64) -> Option<(Packet, Span)> {
+    pub(super) fn see(&mut self, packet: PacketSummary, at: u64) -> Option<(PacketSummary, Span)> {
         match packet.part {
-            Part::Whole => Some((
+            PacketPart::Whole => Some((
                 packet,
                 Span {
                     first: at,
                     last: at,
                 },
             )),
-            Part::Fragment { .. } => self.put_together(packet, at),
+            PacketPart::Fragment { .. } => self.put_together(packet, at),
         }
     }
 
@@ -68,8 +68,8 @@ impl Fragments {
         self.left_out + u64::try_from(self.parts.iter().count()).unwrap_or(u64::MAX)
     }
 
-    fn put_together(&mut self, packet: Packet, at: u64) -> Option<(Packet, Span)> {
-        let Part::Fragment {
+    fn put_together(&mut self, packet: PacketSummary, at: u64) -> Option<(PacketSummary, Span)> {
+        let PacketPart::Fragment {
             packet: key,
             begin,
             length,
@@ -81,7 +81,7 @@ impl Fragments {
         self.seen += 1;
         let before = self.parts.take(key, None, |_| true);
         let mut parts = before.map_or(
-            Parts {
+            Reassembly {
                 span: Span {
                     first: at,
                     last: at,
@@ -106,7 +106,7 @@ impl Fragments {
         {
             return Some((head, parts.span));
         }
-        let entry = Entry {
+        let entry = WaitingItem {
             key,
             at,
             what: parts,

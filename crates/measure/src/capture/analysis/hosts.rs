@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::Side;
-use super::carried::Carried;
-use super::matching::{Pair, Seen};
-use super::packet::Host;
-use super::waiting::Entry;
+use super::carried::CarriedFrames;
+use super::matching::{Pair, PendingPacket};
+use super::packet::HostAddress;
+use super::waiting::WaitingItem;
 use crate::capture::Direction;
 
 /// The most hosts that are told apart.
@@ -42,7 +42,7 @@ pub(super) struct Sender {
     /// segments, in the order in which they were given up.
     pub(super) lost: [Vec<(u64, bool)>; 2],
     /// How much each capture has of it, if that is asked.
-    pub(super) carried: [Carried; 2],
+    pub(super) carried: [CarriedFrames; 2],
 }
 
 /// Packets that one capture lacks.
@@ -60,16 +60,16 @@ pub(super) struct Missing {
 struct Overdue {
     latest: u64,
     /// The first of them, and when.
-    packets: Vec<(u64, Seen)>,
+    packets: Vec<(u64, PendingPacket)>,
     /// How many more there are, by what is known of them.
-    more: BTreeMap<Seen, u64>,
+    more: BTreeMap<PendingPacket, u64>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Hosts {
-    places: BTreeMap<Host, u8>,
+pub(super) struct CaptureHosts {
+    places: BTreeMap<HostAddress, u8>,
     senders: Vec<Sender>,
-    last: Option<(Host, u8)>,
+    last: Option<(HostAddress, u8)>,
     kept: usize,
     lost_kept: usize,
     /// Whether of more lost packets than these it is not kept when.
@@ -84,10 +84,15 @@ pub(super) struct Hosts {
     pub(super) left_out: u64,
 }
 
-impl Hosts {
+impl CaptureHosts {
     /// Takes that a capture has a packet of a host. Returns the host's place.
     #[inline]
-    pub(super) fn sent(&mut self, host: Host, side: Side, direction: Option<Direction>) -> u8 {
+    pub(super) fn sent(
+        &mut self,
+        host: HostAddress,
+        side: Side,
+        direction: Option<Direction>,
+    ) -> u8 {
         let place = match self.last {
             Some((last, place)) if last == host => place,
             Some(_) | None => self.place(host),
@@ -122,7 +127,7 @@ impl Hosts {
     }
 
     /// Takes a frame of a host, of `length` bytes.
-    pub(super) fn carried(&mut self, host: Host, side: Side, at: u64, length: usize) {
+    pub(super) fn carried(&mut self, host: HostAddress, side: Side, at: u64, length: usize) {
         let place = match self.last {
             Some((last, place)) if last == host => place,
             Some(_) | None => self.place(host),
@@ -134,12 +139,12 @@ impl Hosts {
     }
 
     /// Takes a packet that a side lacks, or a copy that the other one has.
-    pub(super) fn missed(&mut self, by: Side, packet: &Entry<Seen>) {
+    pub(super) fn missed(&mut self, by: Side, packet: &WaitingItem<PendingPacket>) {
         self.count_missed(by, &packet.what, Some(packet.at), 1);
     }
 
     /// Takes a packet that a side has lacked so far, later than any that both have.
-    pub(super) fn is_overdue(&mut self, by: Side, packet: &Entry<Seen>) {
+    pub(super) fn is_overdue(&mut self, by: Side, packet: &WaitingItem<PendingPacket>) {
         let overdue = &mut self.overdue[by.other().place()];
         overdue.latest = overdue.latest.max(packet.at);
         match overdue.packets.len() < MOST_OVERDUE {
@@ -166,7 +171,7 @@ impl Hosts {
     }
 
     /// Counts packets that a side lacks, of which it is known when they were sent or not.
-    fn count_missed(&mut self, by: Side, seen: &Seen, at: Option<u64>, count: u64) {
+    fn count_missed(&mut self, by: Side, seen: &PendingPacket, at: Option<u64>, count: u64) {
         let Some(sender) = self.senders.get_mut(usize::from(seen.host)) else {
             return;
         };
@@ -208,7 +213,7 @@ impl Hosts {
     }
 
     /// Returns all senders with their names and places.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Host, u8, &Sender)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (HostAddress, u8, &Sender)> {
         let places = self.places.iter();
         places.filter_map(|(host, place)| {
             let sender = self.senders.get(usize::from(*place))?;
@@ -217,7 +222,7 @@ impl Hosts {
     }
 
     /// Returns the name of the host at a place.
-    pub(super) fn name(&self, wanted: u8) -> Option<Host> {
+    pub(super) fn name(&self, wanted: u8) -> Option<HostAddress> {
         let found = self.places.iter().find(|(_, place)| **place == wanted);
         found.map(|(host, _)| *host)
     }
@@ -229,7 +234,7 @@ impl Hosts {
         }
     }
 
-    fn place(&mut self, host: Host) -> u8 {
+    fn place(&mut self, host: HostAddress) -> u8 {
         if let Some(place) = self.places.get(&host) {
             return *place;
         }

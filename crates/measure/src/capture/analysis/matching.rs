@@ -14,7 +14,7 @@
 //! it came twice, or was recorded twice, and nothing was lost.
 
 use super::Side;
-use super::waiting::{Entry, Waiting};
+use super::waiting::{WaitingItem, WaitingTable};
 
 /// Each table has 2^17 shelves of eight places.
 const SHELVES: u32 = 17;
@@ -31,7 +31,7 @@ const BELIEVED: u32 = 8;
 
 /// What is remembered of a packet that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Seen {
+pub(super) struct PendingPacket {
     /// Who sent it, by its place in the list of hosts.
     pub(super) host: u8,
     /// Whether it is a segment of TCP, which cards cut and put together.
@@ -55,9 +55,9 @@ pub(super) struct Pair {
 
 #[derive(Debug)]
 pub(super) struct Matcher {
-    waiting: [Waiting<Seen>; 2],
+    waiting: [WaitingTable<PendingPacket>; 2],
     /// Those that were found lately, as each side saw them.
-    found: [Waiting<()>; 2],
+    found: [WaitingTable<()>; 2],
     /// The stamp that was seen last at each side.
     last: [u64; 2],
     /// The latest packet of each side that had to leave before the other side had been
@@ -68,7 +68,7 @@ pub(super) struct Matcher {
     /// How many packets in a row told of another offset, and of which.
     other: (u32, i64),
     /// Those packets, and at which side each was seen last.
-    doubted: Vec<(Side, Entry<Seen>)>,
+    doubted: Vec<(Side, WaitingItem<PendingPacket>)>,
     has_turned: bool,
 }
 
@@ -82,8 +82,8 @@ impl Matcher {
     /// Returns one in whose tables 2^`power` shelves of packets may wait.
     pub(super) fn with_shelves(power: u32) -> Self {
         Self {
-            waiting: [Waiting::new(power), Waiting::new(power)],
-            found: [Waiting::new(LATELY), Waiting::new(LATELY)],
+            waiting: [WaitingTable::new(power), WaitingTable::new(power)],
+            found: [WaitingTable::new(LATELY), WaitingTable::new(LATELY)],
             last: [0; 2],
             forgotten: [None; 2],
             offset: None,
@@ -99,8 +99,8 @@ impl Matcher {
     pub(super) fn see(
         &mut self,
         side: Side,
-        packet: Entry<Seen>,
-    ) -> Result<Pair, Option<Entry<Seen>>> {
+        packet: WaitingItem<PendingPacket>,
+    ) -> Result<Pair, Option<WaitingItem<PendingPacket>>> {
         let at = packet.at;
         self.last[side.place()] = at;
         let expected = self.expected(side, at);
@@ -137,7 +137,11 @@ impl Matcher {
 
     /// Has a packet wait. Returns who had to leave for it, unless the other side has not
     /// been read so far.
-    fn put(&mut self, side: Side, mut packet: Entry<Seen>) -> Option<Entry<Seen>> {
+    fn put(
+        &mut self,
+        side: Side,
+        mut packet: WaitingItem<PendingPacket>,
+    ) -> Option<WaitingItem<PendingPacket>> {
         let found = self.found[side.place()].near(packet.key, packet.at);
         packet.what.is_copy = found.is_some_and(|it| it.at.abs_diff(packet.at) <= COPY_NS);
         let expected = self.expected(side, packet.at);
@@ -169,7 +173,7 @@ impl Matcher {
     /// is a copy of it.
     fn note_found(&mut self, key: u64, passed: [(Side, u64); 2]) {
         for (side, at) in passed {
-            self.found[side.place()].put(Entry { key, at, what: () });
+            self.found[side.place()].put(WaitingItem { key, at, what: () });
             let twin = self.waiting[side.place()].near(key, at);
             if let Some(twin) = twin.filter(|it| it.at.abs_diff(at) <= COPY_NS) {
                 twin.what.is_copy = true;
@@ -191,7 +195,7 @@ impl Matcher {
             own.take(packet.key, Some(packet.at), |it| it.at == packet.at)?;
             let expected = self.expected(side, packet.at)?;
             let other = &mut self.waiting[side.other().place()];
-            let is_near = |it: &Entry<Seen>| it.at.abs_diff(expected) < REACH_NS;
+            let is_near = |it: &WaitingItem<PendingPacket>| it.at.abs_diff(expected) < REACH_NS;
             match other.take(packet.key, Some(expected), is_near) {
                 Some(partner) => Some((packet.what.host, pair(side, packet.at, partner.at))),
                 None => {
@@ -219,7 +223,7 @@ impl Matcher {
     }
 
     /// Returns the packets of a side that were not found at the other.
-    pub(super) fn left(&self, side: Side) -> impl Iterator<Item = &Entry<Seen>> {
+    pub(super) fn left(&self, side: Side) -> impl Iterator<Item = &WaitingItem<PendingPacket>> {
         self.waiting[side.place()].iter()
     }
 }

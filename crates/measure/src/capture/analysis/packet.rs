@@ -39,14 +39,14 @@ const UDP: u8 = 17;
 const ICMPV6: u8 = 58;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Host {
+pub enum HostAddress {
     /// By its hardware address, where there is no other.
     Mac(MacAddress),
     V4(Ipv4Addr),
     V6(Ipv6Addr),
 }
 
-impl std::fmt::Display for Host {
+impl std::fmt::Display for HostAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Mac(address) => address.fmt(f),
@@ -68,13 +68,13 @@ pub enum Addressing {
 
 /// What a packet says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Packet {
-    pub(super) source: Host,
-    pub(super) destination: Host,
+pub(super) struct PacketSummary {
+    pub(super) source: HostAddress,
+    pub(super) destination: HostAddress,
     /// The same in both captures; nothing for what follows the first fragment.
     pub(super) key: u64,
-    pub(super) content: Content,
-    pub(super) part: Part,
+    pub(super) content: PacketContent,
+    pub(super) part: PacketPart,
     /// Whether it is longer than any frame: it was not cut yet, or put together
     /// again, when it was captured.
     pub(super) is_super_frame: bool,
@@ -83,7 +83,7 @@ pub(super) struct Packet {
 /// What matters of a packet to who looks for requests and replies. Conversations
 /// are numbers that packets of both directions have, each in its own way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum PacketContent {
     EchoRequest {
         conversation: u64,
     },
@@ -112,7 +112,7 @@ pub(super) enum Content {
 
 /// Which part of a packet a frame holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum PacketPart {
     Whole,
     Fragment {
         /// The same in all fragments of the packet.
@@ -123,7 +123,7 @@ pub(super) enum Part {
     },
 }
 
-impl Packet {
+impl PacketSummary {
     /// Reads a frame, or returns nothing if it cannot be told from others.
     #[inline]
     pub(super) fn of(frame: &[u8], addressing: Addressing) -> Option<Self> {
@@ -152,9 +152,9 @@ impl Packet {
 }
 
 /// What stands in the header of an IP packet, of either version.
-struct Network {
-    source: Host,
-    destination: Host,
+struct IpHeader {
+    source: HostAddress,
+    destination: HostAddress,
     /// Stands for both addresses, from the sender to the receiver and back.
     ends: [u64; 2],
     protocol: u8,
@@ -166,22 +166,22 @@ fn process_bus(
     destination: MacAddress,
     ether_type: EtherType,
     payload: &[u8],
-) -> Option<Packet> {
+) -> Option<PacketSummary> {
     let length = usize::from(be16(payload, 2)?);
     let data = payload.get(..length.min(TELLING_APPLICATION_BYTES).min(payload.len()))?;
     let key = hash(mix(u64::from(ether_type.0), word(&destination.0)), data);
-    Some(Packet {
-        source: Host::Mac(source),
-        destination: Host::Mac(destination),
+    Some(PacketSummary {
+        source: HostAddress::Mac(source),
+        destination: HostAddress::Mac(destination),
         key,
-        content: Content::Other,
-        part: Part::Whole,
+        content: PacketContent::Other,
+        part: PacketPart::Whole,
         is_super_frame: false,
     })
 }
 
 #[inline]
-fn ipv4(packet: &[u8], addressing: Addressing) -> Option<Packet> {
+fn ipv4(packet: &[u8], addressing: Addressing) -> Option<PacketSummary> {
     const MORE: u16 = 0x2000;
     const OFFSET: u16 = 0x1fff;
     let first = *packet.first()?;
@@ -197,16 +197,16 @@ fn ipv4(packet: &[u8], addressing: Addressing) -> Option<Packet> {
     let source: [u8; 4] = *packet.get(12..)?.first_chunk()?;
     let destination: [u8; 4] = *packet.get(16..)?.first_chunk()?;
     let fragment = be16(packet, 6)?;
-    let network = Network {
-        source: Host::V4(source.into()),
-        destination: Host::V4(destination.into()),
+    let network = IpHeader {
+        source: HostAddress::V4(source.into()),
+        destination: HostAddress::V4(destination.into()),
         ends: ends(&source, &destination, addressing),
         protocol: *packet.get(9)?,
         number: u64::from(be16(packet, 4)?),
     };
     let part = match fragment & (MORE | OFFSET) {
-        0 => Part::Whole,
-        _ => Part::Fragment {
+        0 => PacketPart::Whole,
+        _ => PacketPart::Fragment {
             packet: mix(
                 mix(network.ends[0], network.number),
                 u64::from(network.protocol),
@@ -221,7 +221,7 @@ fn ipv4(packet: &[u8], addressing: Addressing) -> Option<Packet> {
 }
 
 #[inline]
-fn ipv6(packet: &[u8], addressing: Addressing) -> Option<Packet> {
+fn ipv6(packet: &[u8], addressing: Addressing) -> Option<PacketSummary> {
     const FRAGMENT: u8 = 44;
     let length = match usize::from(be16(packet, 4)?) {
         0 => packet.len(),
@@ -232,14 +232,14 @@ fn ipv6(packet: &[u8], addressing: Addressing) -> Option<Packet> {
     }
     let source: [u8; 16] = *packet.get(8..)?.first_chunk()?;
     let destination: [u8; 16] = *packet.get(24..)?.first_chunk()?;
-    let mut network = Network {
-        source: Host::V6(source.into()),
-        destination: Host::V6(destination.into()),
+    let mut network = IpHeader {
+        source: HostAddress::V6(source.into()),
+        destination: HostAddress::V6(destination.into()),
         ends: ends(&source, &destination, addressing),
         protocol: *packet.get(6)?,
         number: 0,
     };
-    let (mut at, mut part) = (40, Part::Whole);
+    let (mut at, mut part) = (40, PacketPart::Whole);
     for _ in 0..MOST_EXTENSIONS {
         let extension = match network.protocol {
             // Hop by hop, routing, and options for the destination.
@@ -247,7 +247,7 @@ fn ipv6(packet: &[u8], addressing: Addressing) -> Option<Packet> {
             FRAGMENT => {
                 network.number = u64::from(be32(packet, at + 4)?);
                 let offset = be16(packet, at + 2)?;
-                part = Part::Fragment {
+                part = PacketPart::Fragment {
                     packet: mix(network.ends[0], network.number),
                     begin: usize::from(offset & !7),
                     length: length.checked_sub(at + 8)?,
@@ -267,15 +267,15 @@ fn ipv6(packet: &[u8], addressing: Addressing) -> Option<Packet> {
 /// Reads what an IP packet carries.
 #[inline]
 fn transport(
-    network: &Network,
-    part: Part,
+    network: &IpHeader,
+    part: PacketPart,
     payload: &[u8],
     length: usize,
     addressing: Addressing,
-) -> Packet {
-    let begins = !matches!(part, Part::Fragment { begin: 1.., .. });
+) -> PacketSummary {
+    let begins = !matches!(part, PacketPart::Fragment { begin: 1.., .. });
     let told = match (begins, network.protocol) {
-        (false, _) => Some((0, Content::Other)),
+        (false, _) => Some((0, PacketContent::Other)),
         (true, ICMP | ICMPV6) => echo(network, payload),
         (true, TCP) => segment(network, payload, length, addressing),
         (true, UDP) => datagram(network, payload, addressing),
@@ -286,9 +286,9 @@ fn transport(
             mix(network.ends[0], network.number),
             u64::from(network.protocol),
         );
-        (hash(number, beginning(payload)), Content::Other)
+        (hash(number, beginning(payload)), PacketContent::Other)
     });
-    Packet {
+    PacketSummary {
         source: network.source,
         destination: network.destination,
         key,
@@ -298,7 +298,7 @@ fn transport(
     }
 }
 
-fn echo(network: &Network, payload: &[u8]) -> Option<(u64, Content)> {
+fn echo(network: &IpHeader, payload: &[u8]) -> Option<(u64, PacketContent)> {
     let kind = *payload.first()?;
     let (is_request, is_reply) = match network.protocol {
         ICMP => (kind == 8, kind == 0),
@@ -308,10 +308,10 @@ fn echo(network: &Network, payload: &[u8]) -> Option<(u64, Content)> {
     let [there, back] = network.ends.map(|ends| mix(ends, number));
     let key = hash(mix(there, u64::from(kind)), beginning(payload.get(4..)?));
     let content = match (is_request, is_reply) {
-        (true, _) => Content::EchoRequest {
+        (true, _) => PacketContent::EchoRequest {
             conversation: there,
         },
-        (false, true) => Content::EchoReply { conversation: back },
+        (false, true) => PacketContent::EchoReply { conversation: back },
         (false, false) => return None,
     };
     Some((key, content))
@@ -319,11 +319,11 @@ fn echo(network: &Network, payload: &[u8]) -> Option<(u64, Content)> {
 
 #[inline]
 fn segment(
-    network: &Network,
+    network: &IpHeader,
     payload: &[u8],
     packet_length: usize,
     addressing: Addressing,
-) -> Option<(u64, Content)> {
+) -> Option<(u64, PacketContent)> {
     const FIN: u8 = 1;
     const SYN: u8 = 2;
     const RST: u8 = 4;
@@ -334,8 +334,8 @@ fn segment(
     let flags = *payload.get(13)?;
     // What the capture kept may be shorter than what was sent.
     let network_header = match network.source {
-        Host::V4(_) | Host::Mac(_) => 20,
-        Host::V6(_) => 40,
+        HostAddress::V4(_) | HostAddress::Mac(_) => 20,
+        HostAddress::V6(_) => 40,
     };
     let data = packet_length.saturating_sub(network_header + header);
     let counted = u32::try_from(data).unwrap_or(u32::MAX);
@@ -352,7 +352,7 @@ fn segment(
         }
         _ => mix(mix(there, u64::from(end)), opening | 1 << 8),
     };
-    let content = Content::Segment {
+    let content = PacketContent::Segment {
         there,
         back,
         end,
@@ -364,12 +364,16 @@ fn segment(
 }
 
 #[inline]
-fn datagram(network: &Network, payload: &[u8], addressing: Addressing) -> Option<(u64, Content)> {
+fn datagram(
+    network: &IpHeader,
+    payload: &[u8],
+    addressing: Addressing,
+) -> Option<(u64, PacketContent)> {
     let (source, destination) = (be16(payload, 0)?, be16(payload, 2)?);
     let length = u64::from(be16(payload, 4)?);
     let [there, back] = conversation(network, (source, destination), addressing);
     let key = mix(mix(there, network.number), length);
-    let content = Content::Datagram {
+    let content = PacketContent::Datagram {
         there,
         back,
         is_request: source >= destination,
@@ -377,7 +381,7 @@ fn datagram(network: &Network, payload: &[u8], addressing: Addressing) -> Option
     Some((hash(key, beginning(payload.get(8..)?)), content))
 }
 
-fn conversation(network: &Network, ports: (u16, u16), addressing: Addressing) -> [u64; 2] {
+fn conversation(network: &IpHeader, ports: (u16, u16), addressing: Addressing) -> [u64; 2] {
     let both = |from: u16, to: u16| match addressing {
         Addressing::Kept => u64::from(from) << 16 | u64::from(to),
         Addressing::Translated => 0,

@@ -40,13 +40,13 @@ pub(super) struct Pcapng {
 /// How an interface of the section counts time, and how its frames begin.
 #[derive(Clone, Copy, Debug)]
 struct InterfaceClock {
-    unit: Unit,
+    unit: TimestampUnit,
     offset_s: i64,
     link_type: LinkType,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unit {
+enum TimestampUnit {
     Nanoseconds(u64),
     PartOfNanosecond(u128),
     /// A second divided by two to the power of this.
@@ -159,7 +159,7 @@ impl Pcapng {
             return Err(Damage::Interfaces);
         }
         let mut clock = InterfaceClock {
-            unit: Unit::of(MICROSECONDS),
+            unit: TimestampUnit::of(MICROSECONDS),
             offset_s: 0,
             link_type: LinkType(self.order.u16(block, BLOCK_HEADER).unwrap_or(u16::MAX)),
         };
@@ -170,7 +170,7 @@ impl Pcapng {
                     let kept = &name[..name.len().min(LONGEST_TEXT)];
                     interface.name = Some(String::from_utf8_lossy(kept).into_owned());
                 }
-                (INTERFACE_STAMP_UNIT, [unit]) => clock.unit = Unit::of(*unit),
+                (INTERFACE_STAMP_UNIT, [unit]) => clock.unit = TimestampUnit::of(*unit),
                 (INTERFACE_STAMP_OFFSET, offset) => {
                     let offset = self.order.u64(offset, 0).unwrap_or(0);
                     clock.offset_s = offset.cast_signed();
@@ -271,10 +271,12 @@ impl InterfaceClock {
     #[inline]
     fn unix_ns(self, stamp: u64) -> u64 {
         let ns = match self.unit {
-            Unit::Nanoseconds(1) if self.offset_s == 0 => return stamp.min(LATEST_UNIX_NS),
-            Unit::Nanoseconds(each) => u128::from(stamp) * u128::from(each),
-            Unit::PartOfNanosecond(parts) => u128::from(stamp) / parts,
-            Unit::PartOfSecond(power) => {
+            TimestampUnit::Nanoseconds(1) if self.offset_s == 0 => {
+                return stamp.min(LATEST_UNIX_NS);
+            }
+            TimestampUnit::Nanoseconds(each) => u128::from(stamp) * u128::from(each),
+            TimestampUnit::PartOfNanosecond(parts) => u128::from(stamp) / parts,
+            TimestampUnit::PartOfSecond(power) => {
                 (u128::from(stamp) * NS_PER_SECOND.unsigned_abs()) >> u32::from(power)
             }
         };
@@ -285,7 +287,7 @@ impl InterfaceClock {
     }
 }
 
-impl Unit {
+impl TimestampUnit {
     /// Returns the unit that an option stands for.
     fn of(code: u8) -> Self {
         const POWER_OF_TWO: u8 = 0x80;

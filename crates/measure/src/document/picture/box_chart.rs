@@ -29,12 +29,12 @@ pub struct BoxChart {
     /// What the values are, with their unit.
     pub y_label: String,
     /// The cases, from left to right.
-    pub columns: Vec<Column>,
+    pub columns: Vec<BoxColumn>,
     pub references: Vec<Reference>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Column {
+pub struct BoxColumn {
     pub label: String,
     /// Its distribution, if there is one.
     pub summary: Option<BoxSummary>,
@@ -133,9 +133,9 @@ impl BoxChart {
     fn key(&self, plane: &Plane) -> Vec<Element> {
         let columns = self.columns.len();
         let room = plane.letters(columns);
-        let fits = |column: &Column| column.label.chars().count() < room;
+        let fits = |column: &BoxColumn| column.label.chars().count() < room;
         // What follows from one number to the next needs no name at each.
-        let is_number = |column: &Column| column.label.parse::<f64>().is_ok();
+        let is_number = |column: &BoxColumn| column.label.parse::<f64>().is_ok();
         if columns > MOST_KEYS || self.columns.iter().all(|it| fits(it) || is_number(it)) {
             return Vec::new();
         }

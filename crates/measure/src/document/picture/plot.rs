@@ -18,11 +18,11 @@ const LETTER: f64 = 6.6;
 /// A plane whose vertical axis begins at zero, or is logarithmic where values are spread
 /// over powers of ten.
 pub(super) struct Plane {
-    axis: Axis,
+    axis: AxisScale,
     right: f64,
 }
 
-enum Axis {
+enum AxisScale {
     Linear(f64),
     /// Between these powers of ten.
     Logarithmic(f64, f64),
@@ -36,8 +36,8 @@ impl Plane {
         let highest = values.clone().fold(0.0, f64::max);
         let lowest = values.fold(f64::INFINITY, f64::min);
         let axis = match lowest > 0.0 && highest >= lowest * LOGARITHMIC_FROM {
-            true => Axis::Logarithmic(lowest.log10().floor(), highest.log10().ceil()),
-            false => Axis::Linear(round_up(highest)),
+            true => AxisScale::Logarithmic(lowest.log10().floor(), highest.log10().ceil()),
+            false => AxisScale::Linear(round_up(highest)),
         };
         Self {
             axis,
@@ -71,8 +71,8 @@ impl Plane {
 
     pub(super) fn y(&self, value: f64) -> f64 {
         let share = match self.axis {
-            Axis::Linear(highest) => value / highest,
-            Axis::Logarithmic(low, high) => {
+            AxisScale::Linear(highest) => value / highest,
+            AxisScale::Logarithmic(low, high) => {
                 (value.max(f64::MIN_POSITIVE).log10() - low) / (high - low)
             }
         };
@@ -108,11 +108,11 @@ impl Plane {
     /// Returns the values that have a mark.
     fn marks(&self) -> Vec<f64> {
         match self.axis {
-            Axis::Linear(highest) => {
+            AxisScale::Linear(highest) => {
                 let steps = (0..=5u32).map(|step| highest * f64::from(step) / 5.0);
                 steps.collect()
             }
-            Axis::Logarithmic(low, high) => {
+            AxisScale::Logarithmic(low, high) => {
                 let powers =
                     (-18..=18i32).filter(|power| (low..=high).contains(&f64::from(*power)));
                 powers.map(|power| 10f64.powi(power)).collect()

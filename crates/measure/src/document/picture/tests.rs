@@ -49,7 +49,7 @@ fn a_box_summary_is_that_of_the_samples() {
 
 #[test]
 fn losses_are_full_bullets_and_none_are_empty_ones() {
-    let column = |label: &str, lost| Column {
+    let column = |label: &str, lost| BoxColumn {
         label: label.to_owned(),
         summary: BoxSummary::of(&mut [1.0, 2.0, 3.0]),
         lost_percent: Some(lost),

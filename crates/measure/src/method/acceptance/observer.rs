@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use units::{Duration, Instant};
 
-use super::service::Flow;
+use super::service::ServiceFlow;
 use crate::FlowIndex;
 use crate::ReceiverIndex;
+use crate::identity::nearest;
 use crate::identity::{FlowKey, Identity, identify};
 use crate::method::{FROM, RESIDUAL, TO};
 use crate::recorder::{FlowRecord, Recorder, Settings};
-use crate::sequence::nearest;
 use crate::trial::{Sighting, Watcher, Way};
 
 const NS_PER_SECOND: u128 = 1_000_000_000;
@@ -18,7 +18,7 @@ const NS_PER_SECOND: u128 = 1_000_000_000;
 /// Pairs what was sent with what arrived.
 #[derive(Debug)]
 pub(super) struct Observer {
-    flows: Vec<Flow>,
+    flows: Vec<ServiceFlow>,
     places: BTreeMap<FlowKey, usize>,
     /// When each flow was seen first: its numbers count from then on.
     begun: Vec<Option<Instant>>,
@@ -37,7 +37,7 @@ impl Observer {
         passages: 0,
     };
 
-    pub(super) fn new(flows: impl Iterator<Item = Flow>, bias: Duration) -> Self {
+    pub(super) fn new(flows: impl Iterator<Item = ServiceFlow>, bias: Duration) -> Self {
         let flows: Vec<_> = flows.collect();
         let places = flows.iter().enumerate();
         Self {
@@ -59,7 +59,7 @@ impl Observer {
 }
 
 /// Begins to record, by the clock of the trial's first frame.
-fn begin(flows: &[Flow], at: Instant) -> Recorder {
+fn begin(flows: &[ServiceFlow], at: Instant) -> Recorder {
     let mut recorder = Recorder::new(at, Observer::SETTINGS);
     for flow in flows {
         recorder.add(flow.plan());

@@ -9,7 +9,7 @@ use crate::Contract;
 use crate::FlowPlan;
 use crate::identity::FlowKey;
 use crate::method::{FROM, MethodError, Path, Settings, TO};
-use crate::traffic::sampled_values::{self, Form, PROTECTION_RATE};
+use crate::traffic::sampled_values::{self, PROTECTION_RATE, SampleLayout};
 use crate::traffic::{Addresses, Goose, SampledValues, Source, Udp, goose, mms, udp};
 use crate::trial::{Served, Sourced, Station, Stream};
 
@@ -54,14 +54,14 @@ impl Service {
 
 /// How a service's frames are known, and what is kept of them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Flow {
+pub(super) struct ServiceFlow {
     pub(super) key: FlowKey,
     /// How many numbers a second has, if they begin again.
     pub(super) numbers_a_second: Option<u32>,
     pub(super) period: Option<Duration>,
 }
 
-impl Flow {
+impl ServiceFlow {
     /// Returns what a recorder has to know.
     pub(super) fn plan(&self) -> FlowPlan {
         FlowPlan {
@@ -75,7 +75,7 @@ impl Flow {
 
 /// What the user wants of the services.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(super) struct ServicePlan {
     pub(super) services: Vec<Service>,
     rate: BitRate,
     size: usize,
@@ -83,7 +83,7 @@ pub(super) struct Plan {
     pub(super) loss: f64,
 }
 
-impl Plan {
+impl ServicePlan {
     pub(super) fn of(settings: &Settings) -> Result<Self, MethodError> {
         let usual = [
             Service::Samples,
@@ -201,7 +201,7 @@ impl Plan {
     }
 
     /// Returns how the frames of a service are known.
-    pub(super) fn flow(&self, service: Service) -> Flow {
+    pub(super) fn flow(&self, service: Service) -> ServiceFlow {
         let addresses = addresses(service);
         let (key, numbers_a_second) = match service {
             Service::Samples | Service::PackedSamples => {
@@ -240,7 +240,7 @@ impl Plan {
                 (key, None)
             }
         };
-        Flow {
+        ServiceFlow {
             key,
             numbers_a_second,
             period: None,
@@ -318,9 +318,9 @@ const TAG: VlanTag = VlanTag {
 fn samples(service: Service, until: Option<Instant>) -> Source {
     let (destination, application) = group(service);
     let (rate, form) = match service {
-        Service::PackedSamples => (PROTECTION_RATE, Form::PROTECTION),
+        Service::PackedSamples => (PROTECTION_RATE, SampleLayout::PROTECTION),
         Service::Samples | Service::Goose | Service::Datagrams | Service::Mms => {
-            (LIGHT_RATE, Form::LIGHT)
+            (LIGHT_RATE, SampleLayout::LIGHT)
         }
     };
     let config = sampled_values::Config {

@@ -60,7 +60,7 @@ pub fn measure(tester: &mut dyn Tester, times: u16) -> Result<Effects, TrialErro
         bytes: version.delete_all(),
     });
     let entry = TableSetting::five_tuples(1).entries().next();
-    let entry = entry.unwrap_or(orders::Entry::EVERYTHING);
+    let entry = entry.unwrap_or(orders::FlowEntry::EVERYTHING);
     for turn in 0..u32::from(times) * 2 {
         let command = match turn % 2 {
             0 => FlowModCommand::Add,
@@ -73,19 +73,19 @@ pub fn measure(tester: &mut dyn Tester, times: u16) -> Result<Effects, TrialErro
         let due = FIRST + apart * u64::from(turn);
         trial.orders.push(Order { due, bytes });
     }
-    let mut seen = Watch::default();
+    let mut seen = EffectWatch::default();
     tester.run(trial, &mut seen)?;
     Ok(seen.judge(times))
 }
 
 /// When frames were sent, which came out, and what the agent said.
 #[derive(Debug, Default)]
-struct Watch {
+struct EffectWatch {
     crossings: Crossings,
     replies: Replies,
 }
 
-impl Watcher for Watch {
+impl Watcher for EffectWatch {
     fn see(&mut self, sighting: &Sighting<'_>) {
         self.crossings.see(sighting);
     }
@@ -105,7 +105,7 @@ enum Crossed {
     Yes,
 }
 
-impl Watch {
+impl EffectWatch {
     fn judge(&self, times: u16) -> Effects {
         let mut effects = Effects::default();
         for turn in 0..usize::from(times) * 2 {

@@ -94,7 +94,7 @@ pub fn measure(
     let link = tester.control_link();
     let mut rest = SHORTEST_REST.max(link.apart * SLOW_START);
     loop {
-        let mut plan = Plan::new(link, exchange, samples, rest);
+        let mut plan = TrialBuilder::new(link, exchange, samples, rest);
         let mut replies = Replies::default();
         tester.run(plan.take_trial(), &mut replies)?;
         let (times, spoilt) = plan.judge(&replies, link, barrier);
@@ -105,7 +105,7 @@ pub fn measure(
     }
 }
 
-struct Plan<'a> {
+struct TrialBuilder<'a> {
     exchange: &'a Exchange,
     trial: Trial,
     samples: Vec<Sample>,
@@ -121,7 +121,7 @@ struct Sample {
     barrier: u32,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> TrialBuilder<'a> {
     fn new(link: ControlLink, exchange: &'a Exchange, samples: u16, rest: Duration) -> Self {
         let mut plan = Self {
             exchange,

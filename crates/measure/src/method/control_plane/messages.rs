@@ -19,13 +19,13 @@ use wire::openflow10::statistics::{
 use wire::openflow10::{self, Action, PortNumber, SwitchConfig};
 
 use super::exchange::{Answer, Exchange};
-use crate::method::orders::{Entry, Version, plain, widened};
+use crate::method::orders::{FlowEntry, Version, plain, widened};
 use crate::method::table_setting::{TableSetting, output};
 use wire::ethernet::MacAddress;
 
 /// What is measured: its name, the state of the device, and what is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Point {
+pub struct MessageTest {
     /// The name of the message.
     pub name: String,
     /// The state of the device, by name and value.
@@ -53,12 +53,12 @@ impl Concerns {
 
 /// Returns every message that does not depend on the table, on an empty one.
 #[must_use]
-pub fn simple(version: Version) -> Vec<Point> {
+pub fn simple(version: Version) -> Vec<MessageTest> {
     let messages = match version {
         Version::V10 => narrow_messages(),
         Version::V13 => wide_messages(),
     };
-    let point = |(name, message): (&str, Vec<u8>)| Point {
+    let point = |(name, message): (&str, Vec<u8>)| MessageTest {
         name: name.to_owned(),
         setting: Vec::new(),
         exchange: Exchange {
@@ -85,7 +85,7 @@ pub fn barrier(version: Version) -> Exchange {
 /// Returns every message that depends on a table of so many entries of so many
 /// actions.
 #[must_use]
-pub fn with_table(version: Version, entries: u16, actions: u8) -> Vec<Point> {
+pub fn with_table(version: Version, entries: u16, actions: u8) -> Vec<MessageTest> {
     let mut points = vec![add(version, entries, actions)];
     let changes = [
         (FlowModCommand::Modify, Concerns::All),
@@ -107,14 +107,14 @@ pub fn with_table(version: Version, entries: u16, actions: u8) -> Vec<Point> {
 
 /// Returns the order that deletes a whole table.
 #[must_use]
-pub fn deletion_of_all(version: Version, entries: u16, actions: u8) -> Point {
+pub fn deletion_of_all(version: Version, entries: u16, actions: u8) -> MessageTest {
     let size = (entries, actions);
     change(version, FlowModCommand::Delete, Concerns::All, size)
 }
 
-fn add(version: Version, entries: u16, actions: u8) -> Point {
+fn add(version: Version, entries: u16, actions: u8) -> MessageTest {
     let new = with_actions(foreign(), actions);
-    Point {
+    MessageTest {
         name: "FlowMod Add".to_owned(),
         setting: setting_of(entries, actions, None),
         exchange: Exchange {
@@ -131,12 +131,12 @@ fn change(
     command: FlowModCommand,
     concerns: Concerns,
     (entries, actions): (u16, u8),
-) -> Point {
+) -> MessageTest {
     let filled = table(version, entries, actions);
     let last = TableSetting::five_tuples(entries).entries().last();
     let named = match concerns {
-        Concerns::All => Entry::EVERYTHING,
-        Concerns::One => last.unwrap_or(Entry::EVERYTHING),
+        Concerns::All => FlowEntry::EVERYTHING,
+        Concerns::One => last.unwrap_or(FlowEntry::EVERYTHING),
         Concerns::None => foreign(),
     };
     let named = with_actions(named, actions);
@@ -158,7 +158,7 @@ fn change(
         FlowModCommand::Delete => "FlowMod Delete",
         FlowModCommand::DeleteStrict => "FlowMod Delete strict",
     };
-    Point {
+    MessageTest {
         name: name.to_owned(),
         setting: setting_of(entries, actions, Some(concerns)),
         exchange: Exchange {
@@ -170,7 +170,7 @@ fn change(
     }
 }
 
-fn statistics(version: Version, entries: u16, actions: u8) -> Point {
+fn statistics(version: Version, entries: u16, actions: u8) -> MessageTest {
     let message = match version {
         Version::V10 => plain(&asked(NarrowBody::Flow(NarrowFlowRequest::ALL))),
         Version::V13 => {
@@ -178,7 +178,7 @@ fn statistics(version: Version, entries: u16, actions: u8) -> Point {
             widened(&asked_widely(WideBody::Flow(all)))
         }
     };
-    Point {
+    MessageTest {
         name: "FlowStatsRequest".to_owned(),
         setting: setting_of(entries, actions, None),
         exchange: Exchange {
@@ -208,23 +208,23 @@ fn table(version: Version, entries: u16, actions: u8) -> Vec<Vec<u8>> {
 }
 
 /// Returns an entry that no table here has.
-fn foreign() -> Entry {
+fn foreign() -> FlowEntry {
     let far = TableSetting::five_tuples(30_000);
     let one = TableSetting::five_tuples(1).entries().next();
     // Any entry but the last of so large a table.
     far.entries()
         .nth(29_990)
         .or(one)
-        .unwrap_or(Entry::EVERYTHING)
+        .unwrap_or(FlowEntry::EVERYTHING)
 }
 
 /// Returns an entry with so many actions: the last one sends the frame, those before
 /// set the source address.
-fn with_actions(entry: Entry, actions: u8) -> Entry {
+fn with_actions(entry: FlowEntry, actions: u8) -> FlowEntry {
     let rewrites = u8::saturating_sub(actions, 1);
     let rewrites = (0..rewrites).map(|it| Action::SetDlSrc(MacAddress([2, 0, 0, 0, 1, it])));
     let send = (actions > 0).then(output);
-    Entry {
+    FlowEntry {
         actions: rewrites.chain(send).collect(),
         ..entry
     }

@@ -18,7 +18,7 @@
 
 use units::{BitRate, DataSize, Duration};
 
-use super::passages::{Crossings, Times, filling, messages_of, stream};
+use super::passages::{Crossings, FrameTimes, filling, messages_of, stream};
 use crate::method::table_setting::TableSetting;
 use crate::method::throughput::{Trialled, highest_rate};
 use crate::trial::{Tester, Trial, TrialError};
@@ -62,7 +62,7 @@ fn rate_of(bytes: u64, time_ns: u64) -> Option<BitRate> {
 
 /// What became of a number of frames that were sent evenly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Carried {
+pub struct EvenLoadResult {
     pub sent: u64,
     pub came: u64,
     /// From the first frame that was sent to the last.
@@ -71,7 +71,7 @@ pub struct Carried {
     pub disturbed: bool,
 }
 
-impl Carried {
+impl EvenLoadResult {
     /// Returns the rate at which frames of a size were sent in truth.
     #[must_use]
     pub fn input(&self, bytes: u16) -> Option<BitRate> {
@@ -101,13 +101,13 @@ pub fn carry(
     bytes: u16,
     rate: BitRate,
     frames: u64,
-) -> Result<Carried, TrialError> {
+) -> Result<EvenLoadResult, TrialError> {
     let size = DataSize::from_bytes(u64::from(bytes));
     let interval = rate.time_to_send(size).round_up();
     let (seen, disturbed) = burst(tester, bytes, interval, frames)?;
     let sent = || seen.0.iter().filter_map(|it| it.sent);
     let span = sent().min().zip(sent().max());
-    Ok(Carried {
+    Ok(EvenLoadResult {
         sent: sent().count() as u64,
         came: seen.0.iter().filter(|it| it.came.is_some()).count() as u64,
         took: span.map_or(Duration::ZERO, |(first, last)| last - first),
@@ -213,8 +213,8 @@ fn burst(
 
 /// Returns how many frames were in the device when the first that it lost had arrived
 /// whole.
-fn held(frames: &[Times], bytes: u16, cable: BitRate) -> Option<u64> {
-    let is_lost = |it: &Times| it.sent.is_some() && it.came.is_none();
+fn held(frames: &[FrameTimes], bytes: u16, cable: BitRate) -> Option<u64> {
+    let is_lost = |it: &FrameTimes| it.sent.is_some() && it.came.is_none();
     let lost = frames.iter().position(is_lost)?;
     let whole = cable.time_to_send(DataSize::from_bytes(u64::from(bytes)));
     let lost_at = frames[lost].sent? + whole.round_up();

@@ -123,7 +123,7 @@ pub fn measure_by(
 ) -> Result<Passages, TrialError> {
     loop {
         let trial = trial_of(tester, &messages, sizes, *pace);
-        let mut watch = Watch::new(sizes);
+        let mut watch = PassageWatch::new(sizes);
         let shadows = tester.run(trial, &mut watch)?.stalls.shadows();
         let first = watch.first_sent();
         let filled = watch.replies.heard.get(&FILLED).map(|it| it.at);
@@ -224,14 +224,14 @@ fn shortest() -> usize {
 
 /// The times of one frame.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Times {
+pub struct FrameTimes {
     pub sent: Option<Instant>,
     pub came: Option<Instant>,
 }
 
 /// When frames were sent and came out, by their numbers.
 #[derive(Clone, Debug, Default)]
-pub struct Crossings(pub Vec<Times>);
+pub struct Crossings(pub Vec<FrameTimes>);
 
 impl Watcher for Crossings {
     fn see(&mut self, sighting: &Sighting<'_>) {
@@ -239,7 +239,7 @@ impl Watcher for Crossings {
             return;
         };
         if self.0.len() <= number {
-            self.0.resize(number + 1, Times::default());
+            self.0.resize(number + 1, FrameTimes::default());
         }
         match (sighting.port, sighting.way) {
             (FROM, Way::Sent) => self.0[number].sent = Some(sighting.at),
@@ -250,13 +250,13 @@ impl Watcher for Crossings {
 }
 
 /// Pairs frames by size and number.
-struct Watch {
+struct PassageWatch {
     sizes: Vec<u16>,
     frames: BTreeMap<u16, Crossings>,
     replies: Replies,
 }
 
-impl Watch {
+impl PassageWatch {
     fn new(sizes: &[u16]) -> Self {
         Self {
             sizes: sizes.to_vec(),
@@ -310,7 +310,7 @@ impl Watch {
     }
 }
 
-impl Watcher for Watch {
+impl Watcher for PassageWatch {
     fn see(&mut self, sighting: &Sighting<'_>) {
         if let Some(size) = self.size_of(sighting.length) {
             self.frames.entry(size).or_default().see(sighting);

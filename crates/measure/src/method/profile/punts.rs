@@ -8,7 +8,7 @@ use wire::openflow10::{self, Action, PortNumber};
 
 use crate::method::data_plane::passages::{number_of, stream};
 use crate::method::known_times::KnownTimes;
-use crate::method::orders::{Entry, Version, plain, widened};
+use crate::method::orders::{FlowEntry, Version, plain, widened};
 use crate::method::table_setting::{FROM, TO, output};
 use crate::statistics::Distribution;
 use crate::trial::{Order, Sender, Sighting, Tester, Trial, TrialError, Watcher, Way};
@@ -57,12 +57,12 @@ fn hand_up(
     version: Version,
     times: u16,
 ) -> Result<Vec<Duration>, TrialError> {
-    let up = Entry {
+    let up = FlowEntry {
         actions: vec![Action::Output {
             port: PortNumber::CONTROLLER,
             max_length: ControllerLength::NO_BUFFER,
         }],
-        ..Entry::EVERYTHING
+        ..FlowEntry::EVERYTHING
     };
     let length = APART * u64::from(times);
     let trial = Trial {

@@ -3,7 +3,7 @@
 use super::super::{Completion, NodeKind, Report, RunVerdict, Verdict};
 use super::margins::NARROW_PER_MILLE;
 use crate::document::quantity::{time, whole};
-use crate::document::{Head, KeyFigure, State};
+use crate::document::{Head, KeyFigure, Rating};
 
 pub(super) fn head(report: &Report) -> Head {
     Head {
@@ -18,7 +18,7 @@ pub(super) fn head(report: &Report) -> Head {
 }
 
 /// Green; amber if a margin is narrow, a promise is not judged or the run was cut short; red.
-fn state(report: &Report) -> State {
+fn state(report: &Report) -> Rating {
     let narrow = report.flows.iter().any(|flow| {
         flow.margin_per_mille()
             .is_some_and(|share| share < NARROW_PER_MILLE)
@@ -28,11 +28,11 @@ fn state(report: &Report) -> State {
         .iter()
         .any(|flow| flow.verdict == Verdict::NotJudged);
     match (report.verdict(), report.completion) {
-        (RunVerdict::Broken | RunVerdict::Refused, _) => State::Bad,
+        (RunVerdict::Broken | RunVerdict::Refused, _) => Rating::Bad,
         (RunVerdict::Exceeded | RunVerdict::NotJudged, _)
-        | (RunVerdict::Held, Completion::Partial) => State::Narrow,
-        (RunVerdict::Held, Completion::Complete) if narrow || unknown => State::Narrow,
-        (RunVerdict::Held, Completion::Complete) => State::Good,
+        | (RunVerdict::Held, Completion::Partial) => Rating::Narrow,
+        (RunVerdict::Held, Completion::Complete) if narrow || unknown => Rating::Narrow,
+        (RunVerdict::Held, Completion::Complete) => Rating::Good,
     }
 }
 

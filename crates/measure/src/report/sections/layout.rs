@@ -18,13 +18,13 @@ const HOST_DISTANCE: f64 = 0.62;
 /// The angle between two hosts of a switch.
 const HOST_ANGLE: f64 = TAU / 11.0;
 
-type Place = (f64, f64);
+type Coordinates = (f64, f64);
 
 /// Returns a place for each node, in the order of the topology, within a unit
 /// square that is stretched to what the drawing needs.
-pub(super) fn places(topology: &Topology) -> Vec<Place> {
+pub(super) fn places(topology: &Topology) -> Vec<Coordinates> {
     let switches: Vec<usize> = indices(topology, NodeKind::Switch);
-    let given: Option<Vec<Place>> = switches
+    let given: Option<Vec<Coordinates>> = switches
         .iter()
         .map(|&index| topology.nodes[index].position)
         .collect();
@@ -68,7 +68,7 @@ fn neighbours(topology: &Topology) -> Vec<Vec<usize>> {
 }
 
 /// Brings positions of any scale to one in which links have about length 1.
-fn spread(places: Vec<Place>) -> Vec<Place> {
+fn spread(places: Vec<Coordinates>) -> Vec<Coordinates> {
     let (low, high) = bounds(&places);
     let extent = (high.0 - low.0).max(high.1 - low.1).max(1e-9);
     let scale = count(places.len()).sqrt() / extent * 1.4;
@@ -78,7 +78,7 @@ fn spread(places: Vec<Place>) -> Vec<Place> {
         .collect()
 }
 
-fn relaxed(switches: &[usize], neighbours: &[Vec<usize>]) -> Vec<Place> {
+fn relaxed(switches: &[usize], neighbours: &[Vec<usize>]) -> Vec<Coordinates> {
     let order = walk(switches, neighbours);
     let total = count(switches.len()).max(1.0);
     let radius = (total / TAU).max(0.6);
@@ -90,7 +90,7 @@ fn relaxed(switches: &[usize], neighbours: &[Vec<usize>]) -> Vec<Place> {
     }
     for round in 0..ROUNDS {
         let step = 0.12 * (1.0 - f64::from(round) / f64::from(ROUNDS));
-        let moves: Vec<Place> = switches
+        let moves: Vec<Coordinates> = switches
             .iter()
             .map(|&index| force(index, switches, neighbours, &places))
             .collect();
@@ -105,7 +105,7 @@ fn relaxed(switches: &[usize], neighbours: &[Vec<usize>]) -> Vec<Place> {
 }
 
 /// Turns a drawing that is higher than wide: pages are read lying down.
-fn lie_down(places: Vec<Place>) -> Vec<Place> {
+fn lie_down(places: Vec<Coordinates>) -> Vec<Coordinates> {
     let (low, high) = bounds(&places);
     match high.1 - low.1 > 1.1 * (high.0 - low.0) {
         true => places.into_iter().map(|(x, y)| (y, x)).collect(),
@@ -113,7 +113,12 @@ fn lie_down(places: Vec<Place>) -> Vec<Place> {
     }
 }
 
-fn force(index: usize, switches: &[usize], neighbours: &[Vec<usize>], places: &[Place]) -> Place {
+fn force(
+    index: usize,
+    switches: &[usize],
+    neighbours: &[Vec<usize>],
+    places: &[Coordinates],
+) -> Coordinates {
     let (mut x, mut y) = (0.0, 0.0);
     for &other in switches {
         let apart = (
@@ -149,7 +154,7 @@ fn walk(switches: &[usize], neighbours: &[Vec<usize>]) -> Vec<usize> {
     order
 }
 
-fn place_hosts(topology: &Topology, neighbours: &[Vec<usize>], places: &mut [Place]) {
+fn place_hosts(topology: &Topology, neighbours: &[Vec<usize>], places: &mut [Coordinates]) {
     let switches = indices(topology, NodeKind::Switch);
     let middle = centre(switches.iter().map(|&index| places[index]));
     let mut hosts: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -183,9 +188,9 @@ fn outward(
     switch: usize,
     switches: &[usize],
     neighbours: &[Vec<usize>],
-    places: &[Place],
-    middle: Place,
-) -> Place {
+    places: &[Coordinates],
+    middle: Coordinates,
+) -> Coordinates {
     let here = places[switch];
     let mut away = unit((here.0 - middle.0, here.1 - middle.1));
     for &other in neighbours[switch]
@@ -201,12 +206,12 @@ fn outward(
     }
 }
 
-fn unit((x, y): Place) -> Place {
+fn unit((x, y): Coordinates) -> Coordinates {
     let length = x.hypot(y).max(1e-9);
     (x / length, y / length)
 }
 
-fn centre(places: impl Iterator<Item = Place>) -> Place {
+fn centre(places: impl Iterator<Item = Coordinates>) -> Coordinates {
     let (mut x, mut y, mut total) = (0.0, 0.0, 0.0);
     for place in places {
         x += place.0;
@@ -217,7 +222,7 @@ fn centre(places: impl Iterator<Item = Place>) -> Place {
 }
 
 /// Returns the corners of the box around all places.
-pub(super) fn bounds(places: &[Place]) -> (Place, Place) {
+pub(super) fn bounds(places: &[Coordinates]) -> (Coordinates, Coordinates) {
     let start = ((f64::MAX, f64::MAX), (f64::MIN, f64::MIN));
     places.iter().fold(start, |(low, high), place| {
         (

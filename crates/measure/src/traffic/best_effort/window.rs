@@ -2,10 +2,9 @@
 
 use std::collections::VecDeque;
 
-use units::Instant;
+use units::{Duration, Instant};
 
 use super::acknowledgement::{Acknowledgement, FRAMES_PER_ANSWER};
-use super::round_trip::RoundTrip;
 
 /// The most frames under way.
 const LARGEST_WINDOW: usize = 1024;
@@ -18,14 +17,18 @@ const REORDERING: u32 = 3;
 /// The frames before the greatest that an acknowledgement speaks of.
 const MAPPED: usize = 64;
 
+const SHORTEST_TIMEOUT: Duration = Duration::from_ms(20);
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(1);
+const FIRST_TIMEOUT: Duration = Duration::from_ms(100);
+
 /// The window of a sender.
 #[derive(Debug)]
-pub(super) struct Window {
+pub(super) struct CongestionWindow {
     size: usize,
     threshold: usize,
     /// Acknowledged frames towards the next step of congestion avoidance.
     credit: usize,
-    under_way: VecDeque<Frame>,
+    under_way: VecDeque<SentFrame>,
     unacknowledged: usize,
     /// Losses of frames up to this one belong to a halving that was done.
     recovered_by: Option<u32>,
@@ -35,13 +38,13 @@ pub(super) struct Window {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Frame {
+struct SentFrame {
     id: u32,
     sent_at: Instant,
     acknowledged: bool,
 }
 
-impl Window {
+impl CongestionWindow {
     pub(super) fn new(start: Instant) -> Self {
         Self {
             size: SMALLEST_WINDOW,
@@ -74,7 +77,7 @@ impl Window {
         if self.unacknowledged == 0 {
             self.news_at = now;
         }
-        self.under_way.push_back(Frame {
+        self.under_way.push_back(SentFrame {
             id,
             sent_at: now,
             acknowledged: false,
@@ -174,4 +177,47 @@ fn age(newer: u32, id: u32) -> Option<u32> {
 
 fn as_place(behind: u32) -> usize {
     usize::try_from(behind).unwrap_or(usize::MAX - 1)
+}
+
+/// The round-trip time, smoothed, with its variation: how long to wait for an
+/// acknowledgement (RFC 6298).
+#[derive(Clone, Copy, Debug)]
+struct RoundTrip {
+    /// Nothing before the first measurement.
+    smoothed: Option<(Duration, Duration)>,
+    timeout: Duration,
+}
+
+impl RoundTrip {
+    fn new() -> Self {
+        Self {
+            smoothed: None,
+            timeout: FIRST_TIMEOUT,
+        }
+    }
+
+    /// Takes a measurement, RFC 6298 section 2.
+    fn measured(&mut self, sample: Duration) {
+        let sample_ns = sample.as_ns();
+        let (mean, variation) = match self.smoothed {
+            None => (sample_ns, sample_ns / 2),
+            Some((mean, variation)) => {
+                let (mean, variation) = (mean.as_ns(), variation.as_ns());
+                let off = mean.abs_diff(sample_ns);
+                ((7 * mean + sample_ns) / 8, (3 * variation + off) / 4)
+            }
+        };
+        self.smoothed = Some((Duration::from_ns(mean), Duration::from_ns(variation)));
+        self.timeout =
+            Duration::from_ns(mean + 4 * variation).clamp(SHORTEST_TIMEOUT, LONGEST_TIMEOUT);
+    }
+
+    /// Waits twice as long next time, RFC 6298 section 5.5.
+    fn back_off(&mut self) {
+        self.timeout = (self.timeout * 2u64).min(LONGEST_TIMEOUT);
+    }
+
+    fn timeout(&self) -> Duration {
+        self.timeout
+    }
 }

@@ -42,7 +42,7 @@ pub const LONGEST_FRAME: usize = 221;
 
 /// How far the association is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum AssociationState {
     Closed,
     /// The SYN is on its way, or its answer.
     Opening,
@@ -76,7 +76,7 @@ enum What {
 #[derive(Debug)]
 pub struct Client {
     config: Config,
-    stage: Stage,
+    stage: AssociationState,
     /// When the next step of the association may be taken.
     ready_at: Instant,
     unanswered: Option<Unanswered>,
@@ -117,7 +117,7 @@ impl Client {
                 },
                 ..*config
             },
-            stage: Stage::Closed,
+            stage: AssociationState::Closed,
             ready_at: config.start,
             unanswered: None,
             owes_since: None,
@@ -180,13 +180,13 @@ impl Client {
         }
         let due = self.step_due();
         let what = match self.stage {
-            Stage::Closed | Stage::Opening => What::Syn,
-            Stage::Connecting => What::Connect,
-            Stage::Associating => What::Associate,
-            Stage::Ready => self.next_request(),
+            AssociationState::Closed | AssociationState::Opening => What::Syn,
+            AssociationState::Connecting => What::Connect,
+            AssociationState::Associating => What::Associate,
+            AssociationState::Ready => self.next_request(),
         };
-        if self.stage == Stage::Closed {
-            self.stage = Stage::Opening;
+        if self.stage == AssociationState::Closed {
+            self.stage = AssociationState::Opening;
         }
         let unanswered = Unanswered {
             what,
@@ -213,7 +213,7 @@ impl Client {
         if unanswered.what == What::Syn {
             if header.flags.has(Flags::SYN_ACK) {
                 self.expected = header.sequence.wrapping_add(1);
-                self.advance(now, Stage::Connecting);
+                self.advance(now, AssociationState::Connecting);
             }
             return;
         }
@@ -224,11 +224,11 @@ impl Client {
             return;
         }
         let stage = match (unanswered.what, message) {
-            (What::Connect, Message::ConnectConfirm) => Stage::Associating,
-            (What::Associate, Message::Accept) => Stage::Ready,
+            (What::Connect, Message::ConnectConfirm) => AssociationState::Associating,
+            (What::Associate, Message::Accept) => AssociationState::Ready,
             (What::Read(asked), Message::Value { invocation, .. }) if asked == invocation => {
                 self.answers += 1;
-                Stage::Ready
+                AssociationState::Ready
             }
             (What::Syn | What::Connect | What::Associate | What::Read(_), _) => return,
         };
@@ -259,10 +259,11 @@ impl Client {
     /// Returns when the next step is due that needs no answer first.
     fn step_due(&self) -> Instant {
         match self.stage {
-            Stage::Ready => self.ready_at.max(self.slot_at(self.slot)),
-            Stage::Closed | Stage::Opening | Stage::Connecting | Stage::Associating => {
-                self.ready_at
-            }
+            AssociationState::Ready => self.ready_at.max(self.slot_at(self.slot)),
+            AssociationState::Closed
+            | AssociationState::Opening
+            | AssociationState::Connecting
+            | AssociationState::Associating => self.ready_at,
         }
     }
 
@@ -270,7 +271,7 @@ impl Client {
         self.config.start + self.config.period * slot
     }
 
-    fn advance(&mut self, now: Instant, stage: Stage) {
+    fn advance(&mut self, now: Instant, stage: AssociationState) {
         self.unanswered = None;
         self.owes_since = Some(now);
         self.ready_at = now;
@@ -297,7 +298,7 @@ impl Client {
     ) -> Option<Emitted> {
         if unanswered.tries >= MOST_TRIES {
             self.given_up += 1;
-            self.stage = Stage::Closed;
+            self.stage = AssociationState::Closed;
             self.unanswered = None;
             self.owes_since = None;
             self.ready_at = now;

@@ -14,16 +14,17 @@
 //! overloaded all the time does not need ten seconds to show it.
 
 use calculus::baselines::qjump::QJump;
-use calculus::baselines::silo::{Port, Silo};
+use calculus::baselines::silo::{OutputPort, Silo};
 use calculus::loko::Fraction;
 use calculus::min_plus::TokenBucket;
 use measure::Contract;
 use units::{BitRate, Delay, Duration};
 
-use super::experiment::{Effort, Observation, Progress};
+use super::experiment::{Observation, Repetitions};
 use super::figures::{FRAME, allocation, contracts};
-use super::shaped_host::Load;
-use super::two_switches::{Run, TableOrder};
+use super::shaped_host::OfferedLoad;
+use super::two_switches::{EmulatedRun, TableOrder};
+use crate::Progress;
 use sim::zodiac_fx::Profile;
 
 /// The frames of a data port, LOKO appendix A.
@@ -68,7 +69,7 @@ enum Approach {
 }
 
 /// The promise and the contracts of the two hosts of a switch.
-struct Promise {
+struct SwitchPromise {
     guarantee: Delay,
     contracts: [Option<Contract>; 2],
 }
@@ -148,19 +149,19 @@ const OTHERS: usize = 6;
 
 /// LOKO Fig. 3: Silo and QJump.
 #[must_use]
-pub fn fig3(effort: Effort, seed: u64, progress: &mut Progress<'_>) -> Vec<Deployment> {
+pub fn fig3(effort: Repetitions, seed: u64, progress: &mut Progress<'_>) -> Vec<Deployment> {
     deploy_all(&PLANNED[..OTHERS], effort, seed, progress)
 }
 
 /// LOKO Fig. 15: every deployment. The last two are those of Loko.
 #[must_use]
-pub fn fig15(effort: Effort, seed: u64, progress: &mut Progress<'_>) -> Vec<Deployment> {
+pub fn fig15(effort: Repetitions, seed: u64, progress: &mut Progress<'_>) -> Vec<Deployment> {
     deploy_all(&PLANNED, effort, seed, progress)
 }
 
 fn deploy_all(
     planned: &[Planned],
-    effort: Effort,
+    effort: Repetitions,
     seed: u64,
     progress: &mut Progress<'_>,
 ) -> Vec<Deployment> {
@@ -177,22 +178,22 @@ fn deploy_all(
 }
 
 impl Planned {
-    fn deploy(&self, effort: Effort, seed: u64, done: &mut dyn FnMut()) -> Option<Deployment> {
-        let Promise {
+    fn deploy(&self, effort: Repetitions, seed: u64, done: &mut dyn FnMut()) -> Option<Deployment> {
+        let SwitchPromise {
             guarantee,
             contracts,
         } = self.approach.promise(self.profile.port_rate)?;
-        let run = Run {
+        let run = EmulatedRun {
             profile: self.profile,
             table: self.table,
             frame: FRAME,
             contracts,
-            load: Load::BUSY,
+            load: OfferedLoad::BUSY,
             echoes_a_second: 0,
             length: Duration::ZERO,
             seed,
         };
-        let effort = Effort {
+        let effort = Repetitions {
             length: Duration::from_ns(effort.length.as_ns() / self.shortened),
             ..effort
         };
@@ -208,7 +209,7 @@ impl Planned {
 }
 
 impl Approach {
-    fn promise(self, link: BitRate) -> Option<Promise> {
+    fn promise(self, link: BitRate) -> Option<SwitchPromise> {
         match self {
             Self::Silo(rate) => silo(rate, link),
             Self::QJump(processing) => qjump(processing, link),
@@ -218,8 +219,8 @@ impl Approach {
 }
 
 /// LOKO appendix A: the two flows that cross from one switch to the other.
-fn silo(rate: BitRate, link: BitRate) -> Option<Promise> {
-    let port = Port {
+fn silo(rate: BitRate, link: BitRate) -> Option<SwitchPromise> {
+    let port = OutputPort {
         rate: link,
         buffer: FRAME * FRAMES_A_PORT,
     };
@@ -228,14 +229,14 @@ fn silo(rate: BitRate, link: BitRate) -> Option<Promise> {
     let guarantee = silo.admit(flow, &[0, 1]).ok()?;
     silo.admit(flow, &[0, 2]).ok()?;
     let burst = FRAME;
-    Some(Promise {
+    Some(SwitchPromise {
         guarantee,
         contracts: [Some(Contract { rate, burst }); 2],
     })
 }
 
 /// LOKO section 2.3: one frame in each epoch.
-fn qjump(processing: Delay, link: BitRate) -> Option<Promise> {
+fn qjump(processing: Delay, link: BitRate) -> Option<SwitchPromise> {
     let network = QJump {
         hosts: HOSTS,
         frame: FRAME,
@@ -246,20 +247,20 @@ fn qjump(processing: Delay, link: BitRate) -> Option<Promise> {
         rate: network.host_rate()?,
         burst: FRAME,
     };
-    Some(Promise {
+    Some(SwitchPromise {
         guarantee: network.guarantee(),
         contracts: [Some(contract); 2],
     })
 }
 
 /// LOKO section 6.1.
-fn loko(fraction: Fraction) -> Option<Promise> {
+fn loko(fraction: Fraction) -> Option<SwitchPromise> {
     let allocation = allocation(fraction)?;
     let (ratio, rate) = match fraction {
         Fraction::FULL_RATE => (0, 95),
         _ => (2, 100),
     };
-    Some(Promise {
+    Some(SwitchPromise {
         guarantee: allocation.end_to_end(SWITCHES),
         contracts: contracts(&allocation, ratio, 0, [rate, 100])?,
     })

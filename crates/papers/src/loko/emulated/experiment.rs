@@ -2,16 +2,16 @@
 
 use units::{Delay, Duration};
 
-use super::two_switches::Run;
+use super::two_switches::EmulatedRun;
 
 /// How often and how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Effort {
+pub struct Repetitions {
     pub runs: u64,
     pub length: Duration,
 }
 
-impl Effort {
+impl Repetitions {
     /// As LOKO section 6.1 did.
     pub const FULL: Self = Self {
         runs: 30,
@@ -23,9 +23,6 @@ impl Effort {
         length: Duration::from_secs(2),
     };
 }
-
-/// Is told how many of how many runs are done.
-pub type Progress<'a> = dyn FnMut(u64, u64) + 'a;
 
 /// What became of the frames of one setting, over all its runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,11 +56,16 @@ pub struct DelaySummary {
 impl Observation {
     /// Repeats a run with other seeds, and tells `done` after each.
     #[must_use]
-    pub fn of(run: &Run, guarantee: Delay, effort: Effort, done: &mut dyn FnMut()) -> Self {
+    pub fn of(
+        run: &EmulatedRun,
+        guarantee: Delay,
+        effort: Repetitions,
+        done: &mut dyn FnMut(),
+    ) -> Self {
         let mut sent = 0;
         let mut delays_ns = Vec::new();
         for repetition in 0..effort.runs {
-            let observed = Run {
+            let observed = EmulatedRun {
                 length: effort.length,
                 seed: run.seed.wrapping_add(repetition << 32),
                 ..*run

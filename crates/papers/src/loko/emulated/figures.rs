@@ -15,9 +15,10 @@ use calculus::min_plus::TokenBucket;
 use measure::Contract;
 use units::{BitRate, DataSize, Delay, Duration};
 
-use super::experiment::{Effort, Observation, Progress};
-use super::shaped_host::Load;
-use super::two_switches::{Run, TableOrder};
+use super::experiment::{Observation, Repetitions};
+use super::shaped_host::OfferedLoad;
+use super::two_switches::{EmulatedRun, TableOrder};
+use crate::Progress;
 use sim::zodiac_fx::Profile;
 
 /// The frames of LOKO section 6.
@@ -55,7 +56,7 @@ pub struct Sweep {
 }
 
 /// A figure of two parts.
-struct Part {
+struct FigurePart {
     name: &'static str,
     varied: Varied,
     values: &'static [u64],
@@ -66,8 +67,8 @@ struct Part {
     known_echoes: u64,
 }
 
-const FIG17: [Part; 2] = [
-    Part {
+const FIG17: [FigurePart; 2] = [
+    FigurePart {
         name: "Fig. 17a",
         varied: Varied::Rate,
         values: &[100, 200, 300, 400, 500, 600, 700, 800, 900, 1_000, 1_100],
@@ -76,7 +77,7 @@ const FIG17: [Part; 2] = [
         rate: 100,
         known_echoes: 0,
     },
-    Part {
+    FigurePart {
         name: "Fig. 17b",
         varied: Varied::Burst,
         values: &[100, 200, 300, 400, 500, 600, 700, 800],
@@ -87,8 +88,8 @@ const FIG17: [Part; 2] = [
     },
 ];
 
-const FIG18: [Part; 2] = [
-    Part {
+const FIG18: [FigurePart; 2] = [
+    FigurePart {
         name: "Fig. 18a",
         varied: Varied::Rate,
         values: &[90, 95, 100, 105, 115, 125, 135, 145, 155],
@@ -97,7 +98,7 @@ const FIG18: [Part; 2] = [
         rate: 100,
         known_echoes: 0,
     },
-    Part {
+    FigurePart {
         name: "Fig. 18b",
         varied: Varied::Burst,
         values: &[100, 200, 300, 400, 500, 600, 700, 800],
@@ -110,8 +111,8 @@ const FIG18: [Part; 2] = [
 
 const ECHOES: &[u64] = &[0, 150, 300, 450, 600, 750, 900];
 
-const FIG19: [Part; 2] = [
-    Part {
+const FIG19: [FigurePart; 2] = [
+    FigurePart {
         name: "Fig. 19a",
         varied: Varied::EchoesUnknown,
         values: ECHOES,
@@ -120,7 +121,7 @@ const FIG19: [Part; 2] = [
         rate: 95,
         known_echoes: 0,
     },
-    Part {
+    FigurePart {
         name: "Fig. 19b",
         varied: Varied::EchoesKnown,
         values: ECHOES,
@@ -133,19 +134,19 @@ const FIG19: [Part; 2] = [
 
 /// LOKO Fig. 17: a fifth of the rate, `N = 2`.
 #[must_use]
-pub fn fig17(effort: Effort, seed: u64, progress: &mut Progress<'_>) -> Vec<Sweep> {
+pub fn fig17(effort: Repetitions, seed: u64, progress: &mut Progress<'_>) -> Vec<Sweep> {
     sweep_all(&FIG17, effort, seed, progress)
 }
 
 /// LOKO Fig. 18: the full rate, `N = 0`.
 #[must_use]
-pub fn fig18(effort: Effort, seed: u64, progress: &mut Progress<'_>) -> Vec<Sweep> {
+pub fn fig18(effort: Repetitions, seed: u64, progress: &mut Progress<'_>) -> Vec<Sweep> {
     sweep_all(&FIG18, effort, seed, progress)
 }
 
 /// LOKO Fig. 19: the full rate, `N = 0`, beside echo requests of the controller.
 #[must_use]
-pub fn fig19(effort: Effort, seed: u64, progress: &mut Progress<'_>) -> Vec<Sweep> {
+pub fn fig19(effort: Repetitions, seed: u64, progress: &mut Progress<'_>) -> Vec<Sweep> {
     sweep_all(&FIG19, effort, seed, progress)
 }
 
@@ -181,7 +182,12 @@ pub fn contracts(
     Some([multiplied(flows.first), multiplied(flows.second)])
 }
 
-fn sweep_all(parts: &[Part], effort: Effort, seed: u64, progress: &mut Progress<'_>) -> Vec<Sweep> {
+fn sweep_all(
+    parts: &[FigurePart],
+    effort: Repetitions,
+    seed: u64,
+    progress: &mut Progress<'_>,
+) -> Vec<Sweep> {
     let points: usize = parts.iter().map(|part| part.values.len()).sum();
     let whole = points as u64 * effort.runs;
     let mut runs_done = 0;
@@ -195,8 +201,8 @@ fn sweep_all(parts: &[Part], effort: Effort, seed: u64, progress: &mut Progress<
         .collect()
 }
 
-impl Part {
-    fn sweep(&self, effort: Effort, seed: u64, done: &mut dyn FnMut()) -> Option<Sweep> {
+impl FigurePart {
+    fn sweep(&self, effort: Repetitions, seed: u64, done: &mut dyn FnMut()) -> Option<Sweep> {
         let allocation = allocation(self.fraction)?;
         let guarantee = allocation.end_to_end(SWITCHES);
         let mut points = Vec::new();
@@ -214,18 +220,18 @@ impl Part {
         })
     }
 
-    fn run(&self, allocation: &Allocation, value: u64, seed: u64) -> Option<Run> {
+    fn run(&self, allocation: &Allocation, value: u64, seed: u64) -> Option<EmulatedRun> {
         let (multipliers, echoes_a_second) = match self.varied {
             Varied::Rate => ([value, 100], 0),
             Varied::Burst => ([self.rate, value], 0),
             Varied::EchoesUnknown | Varied::EchoesKnown => ([self.rate, 100], value),
         };
-        Some(Run {
+        Some(EmulatedRun {
             profile: Profile::ZODIAC_FX,
             table: TableOrder::WORST,
             frame: FRAME,
             contracts: contracts(allocation, self.ratio, self.known_echoes, multipliers)?,
-            load: Load::BUSY,
+            load: OfferedLoad::BUSY,
             echoes_a_second,
             length: Duration::ZERO,
             seed,

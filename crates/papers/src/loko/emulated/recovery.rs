@@ -26,7 +26,7 @@ pub struct Recovered {
 }
 
 /// A case of LOKO section 3 of which the text prints a figure.
-struct Case {
+struct RecoveryCase {
     quantity: &'static str,
     printed: &'static str,
     /// The unit of a time, as it is printed.
@@ -60,7 +60,7 @@ impl TimeUnit {
     }
 }
 
-impl Case {
+impl RecoveryCase {
     const fn five_tuple(
         quantity: &'static str,
         printed: &'static str,
@@ -93,34 +93,34 @@ impl Case {
     }
 }
 
-const PROCESSING_TIMES: [Case; 6] = [
-    Case::five_tuple("17 entries, five-tuple, 306 bytes", "257", (17, 306)),
-    Case::five_tuple("128 entries, five-tuple, 306 bytes", "1.35", (128, 306)).in_ms(),
-    Case {
+const PROCESSING_TIMES: [RecoveryCase; 6] = [
+    RecoveryCase::five_tuple("17 entries, five-tuple, 306 bytes", "257", (17, 306)),
+    RecoveryCase::five_tuple("128 entries, five-tuple, 306 bytes", "1.35", (128, 306)).in_ms(),
+    RecoveryCase {
         fields: MatchFields::PORT,
-        ..Case::five_tuple("1 entry, port, 1516 bytes, output", "322", (1, 1_516))
+        ..RecoveryCase::five_tuple("1 entry, port, 1516 bytes, output", "322", (1, 1_516))
     },
-    Case {
+    RecoveryCase {
         fields: MatchFields::PORT,
         action: Action::SetNwSrc,
-        ..Case::five_tuple("1 entry, port, 1516 bytes, set-nw-src", "380", (1, 1_516))
+        ..RecoveryCase::five_tuple("1 entry, port, 1516 bytes, set-nw-src", "380", (1, 1_516))
     },
-    Case {
+    RecoveryCase {
         fields: MatchFields::PORT,
-        ..Case::five_tuple("128 entries, port, 64 bytes", "0.88", (128, 64)).in_ms()
+        ..RecoveryCase::five_tuple("128 entries, port, 64 bytes", "0.88", (128, 64)).in_ms()
     },
-    Case {
+    RecoveryCase {
         fields: MatchFields::ALL,
-        ..Case::five_tuple("128 entries, all, 64 bytes", "1.65", (128, 64)).in_ms()
+        ..RecoveryCase::five_tuple("128 entries, all, 64 bytes", "1.65", (128, 64)).in_ms()
     },
 ];
 
-const THROUGHPUTS: [Case; 3] = [
-    Case::five_tuple("17 entries, five-tuple, 306 bytes", "11.8", (17, 306)),
-    Case::five_tuple("128 entries, five-tuple, 306 bytes", "1.88", (128, 306)),
-    Case {
+const THROUGHPUTS: [RecoveryCase; 3] = [
+    RecoveryCase::five_tuple("17 entries, five-tuple, 306 bytes", "11.8", (17, 306)),
+    RecoveryCase::five_tuple("128 entries, five-tuple, 306 bytes", "1.88", (128, 306)),
+    RecoveryCase {
         fields: MatchFields::ALL,
-        ..Case::five_tuple("128 entries, all, 64 bytes", "0.3", (128, 64))
+        ..RecoveryCase::five_tuple("128 entries, all, 64 bytes", "0.3", (128, 64))
     },
 ];
 
@@ -136,7 +136,7 @@ pub fn recover() -> Vec<Recovered> {
     rows
 }
 
-fn processing_time(case: &Case) -> Recovered {
+fn processing_time(case: &RecoveryCase) -> Recovered {
     let setting = case.setting();
     let measured = times_of(&table_of(&setting), &[case.bytes]).pop();
     Recovered {
@@ -148,7 +148,7 @@ fn processing_time(case: &Case) -> Recovered {
     }
 }
 
-fn searched_throughput(case: &Case) -> Recovered {
+fn searched_throughput(case: &RecoveryCase) -> Recovered {
     let setting = case.setting();
     let computed = SwitchModel::zodiac_fx(setting.frame, setting.processing_time());
     Recovered {

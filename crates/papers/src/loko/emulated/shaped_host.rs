@@ -4,7 +4,7 @@
 //! The paper makes its bursts with mgen and shapes them with the token bucket
 //! filter of Linux: a queue in front of a bucket, and what there are tokens for
 //! leaves at the rate of the interface. It does not say how long the bursts are
-//! nor how much they bring together; [`Load`] says what we took.
+//! nor how much they bring together; [`OfferedLoad`] says what we took.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ const GAP: DataSize = DataSize::from_bytes(12);
 
 /// What an application hands to the shaper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Load {
+pub struct OfferedLoad {
     /// The mean length of a burst, in frames. Lengths from one to twice that
     /// less one are equally likely.
     pub burst: u64,
@@ -30,7 +30,7 @@ pub struct Load {
     pub percent: u64,
 }
 
-impl Load {
+impl OfferedLoad {
     /// Chosen so that shapers are often busy for long, which is what loses frames
     /// when rates are exceeded, and often rest long enough to fill their buckets,
     /// which is what loses frames when bursts are.
@@ -79,7 +79,7 @@ impl ShapedHost {
     pub(super) fn new(
         frame: &Frame,
         contract: Contract,
-        load: Load,
+        load: OfferedLoad,
         rate: BitRate,
         (begin, end): (Instant, Instant),
         seed: u64,

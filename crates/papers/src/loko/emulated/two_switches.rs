@@ -23,7 +23,7 @@ use units::{DataSize, Duration, Instant};
 use wire::openflow::{DatapathId, Echo, TransactionId};
 use wire::openflow10::{Action, Match, Message, PortNumber};
 
-use super::shaped_host::{Load, ShapedHost, below};
+use super::shaped_host::{OfferedLoad, ShapedHost, below};
 use sim::zodiac_fx::frame::datagram;
 use sim::zodiac_fx::table::{dummy, five_tuple, order, priority_of};
 use sim::zodiac_fx::{Frame, Input, Profile, Sent, ZodiacFx};
@@ -57,7 +57,7 @@ impl TableOrder {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct EmulatedRun {
     pub profile: Profile,
     pub table: TableOrder,
     /// The size of all frames, check sequence included.
@@ -65,7 +65,7 @@ pub struct Run {
     /// What the first and the second host of each switch may send, if anything.
     pub contracts: [Option<Contract>; 2],
     /// What their applications want to send.
-    pub load: Load,
+    pub load: OfferedLoad,
     /// Echo requests a second to each switch.
     pub echoes_a_second: u64,
     /// How long hosts and controller send.
@@ -77,15 +77,15 @@ pub struct Run {
 /// What two of the four flows experienced: those of the first hosts, or those of
 /// the second hosts if the first send nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Observed {
+pub struct ObservedPair {
     pub sent: u64,
     /// The delays of those that arrived, in nanoseconds.
     pub delays_ns: Vec<u32>,
 }
 
-impl Run {
+impl EmulatedRun {
     #[must_use]
-    pub fn observe(&self) -> Observed {
+    pub fn observe(&self) -> ObservedPair {
         let mut network = TwoSwitches::new(self);
         while network.step() {}
         network.observed
@@ -100,7 +100,7 @@ struct TwoSwitches {
     trunks: [VecDeque<(Instant, Frame)>; 2],
     echoes: [Echoes; 2],
     observed_hosts: [usize; 2],
-    observed: Observed,
+    observed: ObservedPair,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +112,7 @@ enum Next {
 }
 
 impl TwoSwitches {
-    fn new(run: &Run) -> Self {
+    fn new(run: &EmulatedRun) -> Self {
         let begin = Instant::ZERO + SETUP;
         let during = (begin, begin + run.length);
         let hosts = (0..HOSTS).map(|host| {
@@ -139,7 +139,7 @@ impl TwoSwitches {
             trunks: [VecDeque::new(), VecDeque::new()],
             echoes,
             observed_hosts,
-            observed: Observed::default(),
+            observed: ObservedPair::default(),
         }
     }
 
@@ -259,7 +259,7 @@ impl Echoes {
     }
 }
 
-fn filled_switch(run: &Run, switch: usize) -> ZodiacFx {
+fn filled_switch(run: &EmulatedRun, switch: usize) -> ZodiacFx {
     let datapath = DatapathId(switch as u64 + 1);
     let mut filled = ZodiacFx::new(run.profile, datapath);
     let mut now = Instant::ZERO;

@@ -1,9 +1,9 @@
 //! What a variant met at one path length, over all runs.
 
 use super::super::super::amounts::{mbps, real};
-use super::super::setting::zodiac_fx;
+use super::super::zodiac_fx;
 use super::ring::SWITCHES;
-use super::traffic::Seen;
+use super::traffic::ObservedPromise;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Experience {
@@ -24,7 +24,7 @@ pub struct Experience {
     /// How many requests were refused for what would have to wait.
     pub refused_for_burst: u64,
     /// The worst that frames of what was admitted met.
-    pub seen: Seen,
+    pub seen: ObservedPromise,
 }
 
 impl Experience {

@@ -1,6 +1,6 @@
 //! The plots of LOKO Fig. 20, for each variant, and one of all.
 
-use measure::document::picture::{BoxChart, BoxSummary, Column, Curve, CurveChart, for_plot};
+use measure::document::picture::{BoxChart, BoxColumn, BoxSummary, Curve, CurveChart, for_plot};
 use measure::reproduction::Picture;
 
 use super::super::super::amounts::real;
@@ -111,7 +111,7 @@ fn boxes(tried: &Tried, plot: &Plot) -> Option<BoxChart> {
         let mut samples: Vec<f64> = samples
             .map(|sample| for_plot(sample * plot.factor))
             .collect();
-        Column {
+        BoxColumn {
             label: length.to_string(),
             summary: BoxSummary::of(&mut samples),
             lost_percent: None,

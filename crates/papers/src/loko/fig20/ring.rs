@@ -6,7 +6,7 @@ use calculus::min_plus::TokenBucket;
 use units::{BitRate, Seeded};
 
 use super::super::super::amounts::mbps;
-use super::super::setting::{FRAME, zodiac_fx};
+use super::super::{FRAME, zodiac_fx};
 use super::experience::Experience;
 use super::traffic::{Promised, observe};
 use super::variant::Variant;
@@ -24,13 +24,13 @@ const MOST_RATE: BitRate = BitRate::from_bps(1_000_000);
 
 /// A flow that asks to be admitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct FlowRequest {
     pub rate: BitRate,
     /// The switches that it passes.
     pub path: Vec<usize>,
 }
 
-impl Asked {
+impl FlowRequest {
     /// Returns what it may send.
     pub fn traffic(&self) -> TokenBucket {
         TokenBucket::new(self.rate, FRAME)
@@ -48,7 +48,7 @@ pub enum Refused {
 
 /// Returns what is asked in one run: flows from a random switch to the one that is
 /// `length` links further round, at a random rate, in bursts of a frame.
-pub fn requests(length: usize, run: u64, seed: u64) -> Vec<Asked> {
+pub fn requests(length: usize, run: u64, seed: u64) -> Vec<FlowRequest> {
     let mut random = Seeded::new(seed ^ (run << 8) ^ u64::try_from(length).unwrap_or(0));
     // The first numbers of neighbouring seeds are mixed once more.
     let mut random = Seeded::new(random.up_to(u64::MAX - 1));
@@ -57,7 +57,7 @@ pub fn requests(length: usize, run: u64, seed: u64) -> Vec<Asked> {
     let request = |_| {
         let from = random.choose(&switches).copied().unwrap_or(0);
         let rate = BitRate::from_bps(LEAST_RATE.as_bps() + random.up_to(spread));
-        Asked {
+        FlowRequest {
             rate,
             path: (from..=from + length).map(|at| at % SWITCHES).collect(),
         }

@@ -3,10 +3,10 @@
 use measure::reproduction::Row;
 
 use super::super::super::amounts::{mbps, ms, real};
-use super::super::setting::zodiac_fx;
+use super::super::zodiac_fx;
 use super::Tried;
 use super::ring::LENGTHS;
-use super::traffic::Seen;
+use super::traffic::ObservedPromise;
 use super::variant::{self, LOKO, OURS, TENFOLD, TENFOLD_DELAY_KEPT};
 
 /// The share that the paper's rule accepts at path lengths 0 to 5: S4-9. The paper
@@ -146,9 +146,9 @@ fn kept(tried: &Tried) -> [Row; 2] {
     ]
 }
 
-fn worst(tried: &Tried) -> Seen {
+fn worst(tried: &Tried) -> ObservedPromise {
     let seen = tried.lengths.iter().map(|one| one.seen);
-    seen.fold(Seen::default(), Seen::or_worse)
+    seen.fold(ObservedPromise::default(), ObservedPromise::or_worse)
 }
 
 /// Says which promises of ours did not hold when frames were sent.

@@ -11,8 +11,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use units::{Delay, Seeded};
 
-use super::super::setting::{FRAME, zodiac_fx};
-use super::ring::{Asked, SWITCHES};
+use super::super::{FRAME, zodiac_fx};
+use super::ring::{FlowRequest, SWITCHES};
 
 /// How many frames each flow sends.
 const FRAMES: u64 = 24;
@@ -20,20 +20,20 @@ const FRAMES: u64 = 24;
 /// A flow that was admitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Promised {
-    pub flow: Asked,
+    pub flow: FlowRequest,
     pub guarantee: Delay,
 }
 
 /// What was seen of a promise.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Seen {
+pub struct ObservedPromise {
     /// The highest delay of a frame, as a share of what its flow was promised.
     pub highest: f64,
     /// The most frames that were in a switch at one time.
     pub most_held: u64,
 }
 
-impl Seen {
+impl ObservedPromise {
     /// Returns the worse of both.
     pub fn or_worse(self, other: Self) -> Self {
         Self {
@@ -53,28 +53,29 @@ enum Start {
 }
 
 /// Sends frames of all flows, started in three ways.
-pub fn observe(flows: &[Promised], random: &mut Seeded) -> Seen {
+pub fn observe(flows: &[Promised], random: &mut Seeded) -> ObservedPromise {
     let switches: Vec<usize> = (0..SWITCHES).collect();
     let meeting = random.choose(&switches).copied().unwrap_or(0);
     let starts = [Start::AtRandom, Start::Together, Start::ToMeetAt(meeting)];
     let seen = starts.map(|start| send(flows, start, random));
-    seen.into_iter().fold(Seen::default(), Seen::or_worse)
+    seen.into_iter()
+        .fold(ObservedPromise::default(), ObservedPromise::or_worse)
 }
 
 /// A frame on its way, ordered by when it arrives at its next switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Frame {
+struct TravellingFrame {
     arrives_ps: u64,
     flow: usize,
     hop: usize,
     sent_ps: u64,
 }
 
-fn send(flows: &[Promised], start: Start, random: &mut Seeded) -> Seen {
+fn send(flows: &[Promised], start: Start, random: &mut Seeded) -> ObservedPromise {
     let switch = zodiac_fx();
     let work_ps = switch.service.rate.time_to_send(FRAME).as_ps();
     let beside_ps = switch.processing_time.as_ps().saturating_sub(work_ps);
-    let mut due: BinaryHeap<Reverse<Frame>> = BinaryHeap::new();
+    let mut due: BinaryHeap<Reverse<TravellingFrame>> = BinaryHeap::new();
     for (flow, promised) in flows.iter().enumerate() {
         let interval_ps = promised.flow.rate.time_to_send(FRAME).as_ps();
         let first_ps = first_ps(&promised.flow, start, interval_ps, random);
@@ -82,7 +83,7 @@ fn send(flows: &[Promised], start: Start, random: &mut Seeded) -> Seen {
             let sent_ps = first_ps + interval_ps * number;
             let arrives_ps = sent_ps;
             let hop = 0;
-            due.push(Reverse(Frame {
+            due.push(Reverse(TravellingFrame {
                 arrives_ps,
                 flow,
                 hop,
@@ -92,7 +93,7 @@ fn send(flows: &[Promised], start: Start, random: &mut Seeded) -> Seen {
     }
     // When each frame that is in a switch will be done.
     let mut held: Vec<VecDeque<u64>> = vec![VecDeque::new(); SWITCHES];
-    let mut seen = Seen::default();
+    let mut seen = ObservedPromise::default();
     while let Some(Reverse(frame)) = due.pop() {
         let promised = &flows[frame.flow];
         let here = &mut held[promised.flow.path[frame.hop]];
@@ -104,7 +105,7 @@ fn send(flows: &[Promised], start: Start, random: &mut Seeded) -> Seen {
         let leaves_ps = begins_ps + work_ps + beside_ps;
         let mut highest = 0.0;
         if frame.hop + 1 < promised.flow.path.len() {
-            due.push(Reverse(Frame {
+            due.push(Reverse(TravellingFrame {
                 arrives_ps: leaves_ps,
                 hop: frame.hop + 1,
                 ..frame
@@ -114,13 +115,13 @@ fn send(flows: &[Promised], start: Start, random: &mut Seeded) -> Seen {
             highest = delay.as_secs_f64() / promised.guarantee.as_secs_f64();
         }
         let most_held = u64::try_from(here.len()).unwrap_or(u64::MAX);
-        seen = seen.or_worse(Seen { highest, most_held });
+        seen = seen.or_worse(ObservedPromise { highest, most_held });
     }
     seen
 }
 
 /// Returns when a flow sends its first frame.
-fn first_ps(flow: &Asked, start: Start, interval_ps: u64, random: &mut Seeded) -> u64 {
+fn first_ps(flow: &FlowRequest, start: Start, interval_ps: u64, random: &mut Seeded) -> u64 {
     match start {
         Start::AtRandom => random.up_to(interval_ps),
         Start::Together => 0,
@@ -141,7 +142,7 @@ mod tests {
     #[test]
     fn frames_that_meet_wait_for_each_other() {
         let flow = |path: &[usize]| Promised {
-            flow: Asked {
+            flow: FlowRequest {
                 rate: BitRate::from_bps(1_000_000),
                 path: path.to_vec(),
             },

@@ -2,14 +2,14 @@
 
 use calculus::admission::{Ledger, Request, Spare, Stage, StageId, Tree, allocate_for_deadlines};
 use calculus::baselines::qjump::QJump;
-use calculus::baselines::silo::{Port, Silo};
+use calculus::baselines::silo::{OutputPort, Silo};
 use calculus::loko::{Allocation, Fraction, SwitchModel, admission};
 use units::{BitRate, DataSize, Delay};
 
 use super::super::super::amounts::bytes;
 use super::super::baselines::FRAMES_A_PORT;
-use super::super::setting::{FRAME, zodiac_fx};
-use super::ring::{Asked, Refused, SWITCHES, requests};
+use super::super::{FRAME, zodiac_fx};
+use super::ring::{FlowRequest, Refused, SWITCHES, requests};
 
 /// How much larger the paper makes the buffer, LOKO section 6.2.
 const MORE_BUFFER: u64 = 10;
@@ -24,11 +24,11 @@ pub struct Variant {
     pub name: &'static str,
     /// What it is, in a few words.
     pub label: &'static str,
-    rule: Rule,
+    rule: AdmissionRule,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rule {
+enum AdmissionRule {
     /// As the paper has it.
     Loko,
     /// Ten times the buffer, and the delay as it was.
@@ -78,47 +78,47 @@ pub const ALL: [Variant; 9] = [
     Variant {
         name: "fig20a",
         label: "Loko",
-        rule: Rule::Loko,
+        rule: AdmissionRule::Loko,
     },
     Variant {
         name: "fig20b-unsound",
         label: "Loko, buffer x 10, delay kept (unsound)",
-        rule: Rule::LokoTenfoldDelayKept,
+        rule: AdmissionRule::LokoTenfoldDelayKept,
     },
     Variant {
         name: "fig20b-sound",
         label: "Loko, buffer x 10, sound",
-        rule: Rule::LokoTenfold,
+        rule: AdmissionRule::LokoTenfold,
     },
     Variant {
         name: "fig20-silo",
         label: "Silo (unsound: without the processor)",
-        rule: Rule::Silo,
+        rule: AdmissionRule::Silo,
     },
     Variant {
         name: "fig20-qjump",
         label: "QJump (unsound: frames do not wait for the processor)",
-        rule: Rule::QJump,
+        rule: AdmissionRule::QJump,
     },
     Variant {
         name: "fig20-taktos-budgets",
         label: "Taktos, budgets for deadlines, spacing unknown",
-        rule: Rule::Taktos(Budgets::ForDeadlines, Spacing::Unknown),
+        rule: AdmissionRule::Taktos(Budgets::ForDeadlines, Spacing::Unknown),
     },
     Variant {
         name: "fig20-taktos-spacing",
         label: "Taktos, full-rate budgets, spacing measured",
-        rule: Rule::Taktos(Budgets::FullRate, Spacing::Measured),
+        rule: AdmissionRule::Taktos(Budgets::FullRate, Spacing::Measured),
     },
     Variant {
         name: "fig20-taktos",
         label: "Taktos, budgets for deadlines, spacing measured",
-        rule: Rule::Taktos(Budgets::ForDeadlines, Spacing::Measured),
+        rule: AdmissionRule::Taktos(Budgets::ForDeadlines, Spacing::Measured),
     },
     Variant {
         name: "fig20-taktos-following",
         label: "Taktos, budgets that follow the flows, spacing measured",
-        rule: Rule::Taktos(Budgets::Following, Spacing::Measured),
+        rule: AdmissionRule::Taktos(Budgets::Following, Spacing::Measured),
     },
 ];
 
@@ -143,13 +143,13 @@ impl Variant {
     /// Returns how many of `runs` are made: to choose budgets for each flow takes long.
     pub fn runs_of(&self, runs: u64) -> u64 {
         match self.rule {
-            Rule::Taktos(Budgets::Following, _) => runs.div_ceil(5),
-            Rule::Loko
-            | Rule::LokoTenfoldDelayKept
-            | Rule::LokoTenfold
-            | Rule::Silo
-            | Rule::QJump
-            | Rule::Taktos(Budgets::FullRate | Budgets::ForDeadlines, _) => runs,
+            AdmissionRule::Taktos(Budgets::Following, _) => runs.div_ceil(5),
+            AdmissionRule::Loko
+            | AdmissionRule::LokoTenfoldDelayKept
+            | AdmissionRule::LokoTenfold
+            | AdmissionRule::Silo
+            | AdmissionRule::QJump
+            | AdmissionRule::Taktos(Budgets::FullRate | Budgets::ForDeadlines, _) => runs,
         }
     }
 
@@ -157,27 +157,34 @@ impl Variant {
     pub fn buffer_frames(&self) -> u64 {
         let frames = zodiac_fx().buffer_frames;
         match self.rule {
-            Rule::Loko | Rule::Silo | Rule::QJump | Rule::Taktos(..) => frames,
-            Rule::LokoTenfoldDelayKept | Rule::LokoTenfold => frames * MORE_BUFFER,
+            AdmissionRule::Loko
+            | AdmissionRule::Silo
+            | AdmissionRule::QJump
+            | AdmissionRule::Taktos(..) => frames,
+            AdmissionRule::LokoTenfoldDelayKept | AdmissionRule::LokoTenfold => {
+                frames * MORE_BUFFER
+            }
         }
     }
 
     /// Returns the ring with nothing admitted, for flows whose paths have `length`
     /// links.
-    pub fn network(&self, length: usize, seed: u64) -> Network {
+    pub fn network(&self, length: usize, seed: u64) -> AdmittedRing {
         let delay = allocation().delay;
         match self.rule {
-            Rule::Loko => Network::loko(allocation()),
-            Rule::LokoTenfoldDelayKept => Network::loko(Allocation { delay, ..tenfold() }),
-            Rule::LokoTenfold => Network::loko(tenfold()),
-            Rule::Silo => Network::Silo(Silo::new(vec![
-                Port {
+            AdmissionRule::Loko => AdmittedRing::loko(allocation()),
+            AdmissionRule::LokoTenfoldDelayKept => {
+                AdmittedRing::loko(Allocation { delay, ..tenfold() })
+            }
+            AdmissionRule::LokoTenfold => AdmittedRing::loko(tenfold()),
+            AdmissionRule::Silo => AdmittedRing::Silo(Silo::new(vec![
+                OutputPort {
                     rate: LINK,
                     buffer: FRAME * FRAMES_A_PORT,
                 };
                 SWITCHES
             ])),
-            Rule::QJump => Network::QJump {
+            AdmissionRule::QJump => AdmittedRing::QJump {
                 promised: QJump {
                     hosts: SWITCHES as u64,
                     frame: FRAME,
@@ -186,7 +193,7 @@ impl Variant {
                 },
                 hosts: [0; SWITCHES],
             },
-            Rule::Taktos(budgets, spacing) => Network::Taktos {
+            AdmissionRule::Taktos(budgets, spacing) => AdmittedRing::Taktos {
                 ledger: ledger(budgets, spacing, length, seed),
                 rates: [0; SWITCHES],
             },
@@ -235,7 +242,7 @@ fn stages(budgets: Budgets, spacing: Spacing, length: usize, seed: u64) -> Vec<S
 
 /// Returns what is asked as our ledger takes it, with the deadline that the paper
 /// gives.
-fn request(asked: &Asked) -> Request {
+fn request(asked: &FlowRequest) -> Request {
     let switches = asked.path.iter();
     let stage = |switch: &usize| StageId(u32::try_from(*switch).expect("31 switches"));
     let passed = u64::try_from(asked.path.len()).expect("31 switches");
@@ -259,10 +266,10 @@ fn request(asked: &Asked) -> Request {
 /// A ring with what has been admitted.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "there is one a run")]
-pub enum Network {
+pub enum AdmittedRing {
     /// By the paper's own admission.
     Loko {
-        switches: admission::Admission,
+        switches: admission::LokoAdmission,
         /// What may be used of each switch.
         burst: DataSize,
     },
@@ -279,10 +286,10 @@ pub enum Network {
     },
 }
 
-impl Network {
+impl AdmittedRing {
     fn loko(allocation: Allocation) -> Self {
         Self::Loko {
-            switches: admission::Admission::new(vec![allocation; SWITCHES]),
+            switches: admission::LokoAdmission::new(vec![allocation; SWITCHES]),
             burst: allocation.burst,
         }
     }
@@ -292,14 +299,14 @@ impl Network {
     /// # Errors
     ///
     /// Why it is refused.
-    pub fn admit(&mut self, asked: &Asked) -> Result<Delay, Refused> {
+    pub fn admit(&mut self, asked: &FlowRequest) -> Result<Delay, Refused> {
         match self {
             Self::Loko { switches, burst: _ } => {
                 match switches.admit(asked.traffic(), &asked.path) {
                     Ok(guarantee) => Ok(guarantee),
-                    Err(admission::Refusal::Rate { .. }) => Err(Refused::Rate),
-                    Err(admission::Refusal::Burst { .. }) => Err(Refused::Burst),
-                    Err(admission::Refusal::UnknownSwitch { switch }) => {
+                    Err(admission::LokoRefusal::Rate { .. }) => Err(Refused::Rate),
+                    Err(admission::LokoRefusal::Burst { .. }) => Err(Refused::Burst),
+                    Err(admission::LokoRefusal::UnknownSwitch { switch }) => {
                         unreachable!("the ring has {SWITCHES} switches and no switch {switch}")
                     }
                 }
@@ -340,7 +347,7 @@ impl Network {
 fn admit_to_ledger(
     ledger: &mut Ledger,
     rates: &mut [u64; SWITCHES],
-    asked: &Asked,
+    asked: &FlowRequest,
 ) -> Result<Delay, Refused> {
     let request = request(asked);
     let rate = asked.rate.as_bps();

@@ -6,7 +6,7 @@ use measure::document::picture::{BoxChart, Reference, ReferenceKind, for_plot};
 use measure::reproduction::{Picture, Row};
 
 use super::super::super::amounts::{mbps, ms, us};
-use super::super::super::{Outcome, Progress, Settings, World};
+use super::super::super::{ExperimentOutcome, ExperimentSettings, Progress, World};
 use super::column;
 
 const EMULATED: &str = "Both devices are emulations. Of the Banana Pi R1 the paper says little: its times are fitted \
@@ -15,7 +15,7 @@ const TABLES: &str = "Section 2.3 has two switches process for 257 us, section 6
     entries that stand first with priorities that decrease, the latter used entries that stand last; both are run.";
 
 /// LOKO Fig. 3.
-pub fn fig3(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn fig3(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     outcome(
         "fig3",
         &deployments::fig3(settings.effort.into(), settings.seed, progress),
@@ -23,16 +23,16 @@ pub fn fig3(settings: Settings, progress: &mut Progress) -> Outcome {
 }
 
 /// LOKO Fig. 15.
-pub fn fig15(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn fig15(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     outcome(
         "fig15",
         &deployments::fig15(settings.effort.into(), settings.seed, progress),
     )
 }
 
-fn outcome(figure: &str, deployed: &[Deployment]) -> Outcome {
+fn outcome(figure: &str, deployed: &[Deployment]) -> ExperimentOutcome {
     let numbered = (1..).zip(deployed);
-    Outcome {
+    ExperimentOutcome {
         world: World::Sim,
         rows: deployed.iter().flat_map(rows).collect(),
         pictures: numbered

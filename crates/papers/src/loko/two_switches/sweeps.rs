@@ -7,12 +7,12 @@ use measure::document::picture::{BoxChart, Reference, ReferenceKind, for_plot};
 use measure::reproduction::{Picture, Row};
 
 use super::super::super::amounts::{ms, real};
-use super::super::super::{Outcome, Progress, Settings};
+use super::super::super::{ExperimentOutcome, ExperimentSettings, Progress};
 use super::column;
 
 /// A part of a figure with what the paper prints of it, in the unit of what is
 /// varied.
-struct Printed {
+struct PrintedSweep {
     /// The name of the part.
     part: &'static str,
     guarantee: &'static str,
@@ -25,8 +25,8 @@ struct Printed {
     late_note: &'static str,
 }
 
-const PRINTED: [Printed; 6] = [
-    Printed {
+const PRINTED: [PrintedSweep; 6] = [
+    PrintedSweep {
         part: "Fig. 17a",
         guarantee: "4.13",
         losses_from: Some("5"),
@@ -35,7 +35,7 @@ const PRINTED: [Printed; 6] = [
         note: "the rate at which frames are lost depends on how steadily hosts send; ours send bursts at random",
         late_note: "",
     },
-    Printed {
+    PrintedSweep {
         part: "Fig. 17b",
         guarantee: "4.13",
         losses_from: Some("4"),
@@ -44,7 +44,7 @@ const PRINTED: [Printed; 6] = [
         note: "bursts have to meet for it: a matter of chance and of how many are sent",
         late_note: "",
     },
-    Printed {
+    PrintedSweep {
         part: "Fig. 18a",
         guarantee: "3.72",
         losses_from: Some("1"),
@@ -53,7 +53,7 @@ const PRINTED: [Printed; 6] = [
         note: "at 1 the formula for the throughput is up to 6 % too high, as in the paper",
         late_note: "once frames are lost the buffers are full, and two full buffers take 3.8 ms: more than 2 D, which counts the bursts that are allowed",
     },
-    Printed {
+    PrintedSweep {
         part: "Fig. 18b",
         guarantee: "3.72",
         losses_from: Some("3"),
@@ -62,7 +62,7 @@ const PRINTED: [Printed; 6] = [
         note: "bursts have to meet for it: a matter of chance and of how many are sent",
         late_note: "",
     },
-    Printed {
+    PrintedSweep {
         part: "Fig. 19a",
         guarantee: "3.72",
         losses_from: Some("450"),
@@ -71,7 +71,7 @@ const PRINTED: [Printed; 6] = [
         note: "echo requests that the model leaves out",
         late_note: "as in Fig. 18a: a full buffer takes longer than what is allowed to be in it",
     },
-    Printed {
+    PrintedSweep {
         part: "Fig. 19b",
         guarantee: "3.72",
         losses_from: None,
@@ -83,33 +83,33 @@ const PRINTED: [Printed; 6] = [
 ];
 
 /// LOKO Fig. 17.
-pub fn fig17(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn fig17(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     outcome(figures::fig17, settings, progress)
 }
 
 /// LOKO Fig. 18.
-pub fn fig18(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn fig18(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     outcome(figures::fig18, settings, progress)
 }
 
 /// LOKO Fig. 19.
-pub fn fig19(settings: Settings, progress: &mut Progress) -> Outcome {
+pub fn fig19(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
     outcome(figures::fig19, settings, progress)
 }
 
 fn outcome(
-    figure: fn(experiment::Effort, u64, &mut experiment::Progress<'_>) -> Vec<Sweep>,
-    settings: Settings,
+    figure: fn(experiment::Repetitions, u64, &mut Progress<'_>) -> Vec<Sweep>,
+    settings: ExperimentSettings,
     progress: &mut Progress,
-) -> Outcome {
-    let effort = experiment::Effort::from(settings.effort);
+) -> ExperimentOutcome {
+    let effort = experiment::Repetitions::from(settings.effort);
     let sweeps = figure(effort, settings.seed, progress);
-    let mut outcome = Outcome {
+    let mut outcome = ExperimentOutcome {
         remarks: vec![format!(
             "Two emulated switches; {} runs of {} a point. The guarantee of 2 D leaves out the cables.",
             effort.runs, effort.length
         )],
-        ..Outcome::default()
+        ..ExperimentOutcome::default()
     };
     for sweep in &sweeps {
         let Some(printed) = PRINTED.iter().find(|printed| printed.part == sweep.name) else {
@@ -131,7 +131,7 @@ fn scale(varied: Varied) -> (&'static str, f64) {
     }
 }
 
-fn rows(sweep: &Sweep, printed: &Printed) -> Vec<Row> {
+fn rows(sweep: &Sweep, printed: &PrintedSweep) -> Vec<Row> {
     let name = sweep.name;
     let (varied, whole) = scale(sweep.varied);
     let first = |is_so: fn(&Observation) -> bool| {
@@ -224,7 +224,7 @@ fn picture(sweep: &Sweep) -> Picture {
 }
 
 /// Says where a promise did not hold.
-fn broken(sweep: &Sweep, printed: &Printed) -> Vec<String> {
+fn broken(sweep: &Sweep, printed: &PrintedSweep) -> Vec<String> {
     let (varied, whole) = scale(sweep.varied);
     let points = sweep.points.iter();
     let broken =

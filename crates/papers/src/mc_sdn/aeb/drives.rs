@@ -8,7 +8,7 @@ use units::{BitRate, Duration, Instant};
 
 use super::car::{Car, Image};
 use crate::mc_sdn::lab;
-use crate::mc_sdn::switches::{Kind, RATE_MBPS};
+use crate::mc_sdn::switches::{RATE_MBPS, SwitchKind};
 
 const LIDAR_PERIOD: Duration = Duration::from_ms(25);
 const LIDAR_BYTES: u32 = 8_000;
@@ -72,14 +72,14 @@ impl System {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Drive {
-    pub kind: Kind,
+    pub kind: SwitchKind,
     pub system: System,
     pub trial: u64,
 }
 
 /// What came of a drive.
 #[derive(Clone, Debug)]
-pub struct Watched {
+pub struct ObservedDrive {
     /// The images that the camera took, and when they arrived.
     pub images: Vec<Image>,
     /// Whether somebody took the camera for quick before it was.
@@ -90,7 +90,7 @@ pub struct Watched {
 
 impl Drive {
     /// Lets the car drive, and returns what its camera sent.
-    pub fn watch(&self, car: &Car, random: &mut Random) -> Watched {
+    pub fn watch(&self, car: &Car, random: &mut Random) -> ObservedDrive {
         let stage = self.stage(car, random);
         let seen = stage.play();
         watched(&stage, &seen)
@@ -101,13 +101,13 @@ impl Drive {
     /// # Errors
     ///
     /// A sentence that says why it could not be.
-    pub fn watch_in_lab(&self, car: &Car, random: &mut Random) -> Result<Watched, String> {
+    pub fn watch_in_lab(&self, car: &Car, random: &mut Random) -> Result<ObservedDrive, String> {
         let stage = self.stage(car, random);
         let played = lab::play(&stage, 1)?;
         let played = played.into_iter().next().unwrap_or_default();
         let seen = played.seen;
         // What still leaves queues of the kernel stands behind the images.
-        Ok(Watched {
+        Ok(ObservedDrive {
             change: lab::until_changed(&seen),
             ..watched(&stage, &seen)
         })
@@ -117,8 +117,8 @@ impl Drive {
     /// judged again, they have a queue that the film never enters.
     const fn camera(&self) -> Treatment {
         match self.kind {
-            Kind::Paper | Kind::Taktos => LOW,
-            Kind::Real => HIGH,
+            SwitchKind::Paper | SwitchKind::Taktos => LOW,
+            SwitchKind::Real => HIGH,
         }
     }
 
@@ -186,7 +186,7 @@ impl Drive {
 }
 
 /// Returns what came of a drive.
-fn watched(stage: &Stage, seen: &Seen) -> Watched {
+fn watched(stage: &Stage, seen: &Seen) -> ObservedDrive {
     let camera = &stage.flows[CAMERA];
     let quick = camera
         .quickens
@@ -197,7 +197,7 @@ fn watched(stage: &Stage, seen: &Seen) -> Watched {
         taken: camera.due(*number),
         arrived: *arrived,
     });
-    Watched {
+    ObservedDrive {
         images: images.collect(),
         noticed_early: noticed.is_some_and(|(detected, quick)| detected < quick),
         change: seen.mode_change(),

@@ -9,7 +9,7 @@ use sim::parts::Node;
 use sim::servers::random::Random;
 use units::{BitRate, Duration};
 
-use crate::mc_sdn::switches::{Kind, RATE_MBPS};
+use crate::mc_sdn::switches::{RATE_MBPS, SwitchKind};
 
 const HOSTS: usize = 20;
 const FLOWS_MAX: u64 = 16;
@@ -39,7 +39,7 @@ struct Drawn {
 }
 
 /// Returns the case of a seed under a strategy.
-pub fn stage(seed: u64, kind: Kind, strategy: Strategy) -> Stage {
+pub fn stage(seed: u64, kind: SwitchKind, strategy: Strategy) -> Stage {
     let mut random = Random::new(seed);
     let topology = Topology::grid(3, 3);
     let hosts: Vec<usize> = (0..HOSTS).map(|host| host % topology.switches).collect();
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn cases_are_those_of_the_paper() {
         for seed in 0..100 {
-            let stage = stage(seed, Kind::Paper, Strategy::Taktos);
+            let stage = stage(seed, SwitchKind::Paper, Strategy::Taktos);
 
             assert!((1..=16).contains(&stage.flows.len()), "seed {seed}");
             let breaks = stage.flows.iter().filter(|flow| flow.breach.is_some());

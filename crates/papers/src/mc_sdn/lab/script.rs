@@ -269,16 +269,16 @@ fn events_text(number: usize, flow: &StagedFlow, times: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::super::fig7::draw;
-    use super::super::super::networks::{Case, Others, Shape};
-    use super::super::super::switches::Kind;
+    use super::super::super::networks::{MeasurementCase, Others, TopologyShape};
+    use super::super::super::switches::SwitchKind;
     use super::*;
     use run::experiment::lab_world::queue_frames;
 
     #[test]
     fn a_stage_becomes_a_scenario_with_its_flows_entries_and_breaks() {
-        let case = Case {
-            shape: Shape::Linear,
-            kind: Kind::Real,
+        let case = MeasurementCase {
+            shape: TopologyShape::Linear,
+            kind: SwitchKind::Real,
             strategy: Strategy::StdSdn,
             rules: 30,
             others: Others::TwoLow,
@@ -302,7 +302,7 @@ mod tests {
     fn the_queue_of_a_host_holds_its_largest_messages() {
         let mut most = 0;
         for seed in 0..20 {
-            let stage = draw::stage(seed, Kind::Real, Strategy::McAgnostic);
+            let stage = draw::stage(seed, SwitchKind::Real, Strategy::McAgnostic);
             let scenario = script(&stage, 1).unwrap();
             for host in 0..scenario.hosts.len() {
                 let room = u64::from(queue_frames(&scenario, scenario::HostIndex(host)));
@@ -327,7 +327,7 @@ mod tests {
     fn every_drawn_case_is_a_scenario() {
         for seed in 0..20 {
             for strategy in Strategy::ALL {
-                let stage = draw::stage(seed, Kind::Real, strategy);
+                let stage = draw::stage(seed, SwitchKind::Real, strategy);
 
                 let scenario = script(&stage, 1).unwrap();
 

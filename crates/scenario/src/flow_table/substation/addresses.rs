@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use units::{Delay, Duration};
 
-use super::publishers::{BlockKey, Service};
+use super::publishers::{BlockKey, PublishingService};
 use super::{Element, attribute, child, children, text_of};
 use crate::mistake::quote;
 use crate::shape::{LONGEST_TIME, parse_mac};
@@ -49,7 +49,7 @@ impl<'d> Communication<'d> {
         if connections.any(|connection| attribute(connection, "type") == "RedConn") {
             self.redundant.push(access_point);
         }
-        for service in [Service::Goose, Service::SampledValues] {
+        for service in [PublishingService::Goose, PublishingService::SampledValues] {
             for element in children(access_point, service.address_element()) {
                 let key = BlockKey {
                     ied,

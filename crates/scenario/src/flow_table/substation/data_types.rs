@@ -30,7 +30,7 @@ const MOST_STEPS: u64 = 200_000_000;
 
 /// In which form data travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum DataEncoding {
     /// Tag, length, value, as in GOOSE.
     Ber,
     /// One after the other, as in Sampled Values.
@@ -88,7 +88,7 @@ impl<'d> DataTypes<'d> {
         ied: &'d str,
         member: Element<'d>,
         publishers: &Publishers<'d>,
-        form: Form,
+        form: DataEncoding,
     ) -> Result<MemberSize, String> {
         let node = node_key(ied, member);
         if let Some(node_type) = publishers.node_types.get(&node) {
@@ -116,7 +116,7 @@ impl<'d> DataTypes<'d> {
     }
 
     /// Returns the size of a member in a logical node of a type.
-    fn member(&self, node_type: Element<'d>, member: Element<'d>, form: Form) -> Size {
+    fn member(&self, node_type: Element<'d>, member: Element<'d>, form: DataEncoding) -> Size {
         let mut found = node_type;
         for (depth, part) in attribute(member, "doName").split('.').enumerate() {
             let element = if depth == 0 { "DO" } else { "SDO" };
@@ -130,7 +130,7 @@ impl<'d> DataTypes<'d> {
     }
 
     /// Returns the size of an attribute of a data object, such as `instMag.i`.
-    fn attribute_of(&self, object: Element<'d>, name: &str, form: Form) -> Size {
+    fn attribute_of(&self, object: Element<'d>, name: &str, form: DataEncoding) -> Size {
         let mut holder = object;
         let mut parts = name.split('.').enumerate().peekable();
         while let Some((depth, part)) = parts.next() {
@@ -145,7 +145,13 @@ impl<'d> DataTypes<'d> {
     }
 
     /// Returns the size of all that a data object has under a constraint.
-    fn object(&self, object: Element<'d>, constraint: &str, form: Form, depth: u32) -> Size {
+    fn object(
+        &self,
+        object: Element<'d>,
+        constraint: &str,
+        form: DataEncoding,
+        depth: u32,
+    ) -> Size {
         self.go_deeper(depth)?;
         let mut total = 0;
         for part in object.children().filter(Element::is_element) {
@@ -165,7 +171,7 @@ impl<'d> DataTypes<'d> {
     }
 
     /// Returns the size of the value of a `DA` or `BDA`.
-    fn value(&self, element: Element<'d>, form: Form, depth: u32) -> Size {
+    fn value(&self, element: Element<'d>, form: DataEncoding, depth: u32) -> Size {
         self.go_deeper(depth)?;
         let one = match attribute(element, "bType") {
             "Struct" => {
@@ -219,7 +225,7 @@ impl<'d> DataTypes<'d> {
 }
 
 /// Returns the size of an array of elements of `one`, or of one if it is none.
-fn times(one: u64, element: Element<'_>, form: Form) -> Size {
+fn times(one: u64, element: Element<'_>, form: DataEncoding) -> Size {
     let count = attribute(element, "count");
     match (count, count.parse::<u64>()) {
         ("" | "0", _) => Ok(one),
@@ -246,10 +252,10 @@ fn too_large() -> String {
 }
 
 /// Returns the size of a structure or an array of `inner` bytes.
-fn framed(inner: u64, form: Form) -> u64 {
+fn framed(inner: u64, form: DataEncoding) -> u64 {
     match form {
-        Form::Ber => tagged(inner),
-        Form::Plain => inner,
+        DataEncoding::Ber => tagged(inner),
+        DataEncoding::Plain => inner,
     }
 }
 
@@ -264,7 +270,7 @@ pub(super) fn tagged(inner: u64) -> u64 {
     inner.saturating_add(1 + length)
 }
 
-fn basic_size(basic: &str, form: Form) -> Option<u64> {
+fn basic_size(basic: &str, form: DataEncoding) -> Option<u64> {
     // What BER takes for the value itself, and what the plain form takes.
     let (ber, plain) = match basic {
         "BOOLEAN" | "INT8" => (1, 1),
@@ -298,7 +304,7 @@ fn basic_size(basic: &str, form: Form) -> Option<u64> {
         _ => return None,
     };
     Some(match form {
-        Form::Ber => tagged(ber),
-        Form::Plain => plain,
+        DataEncoding::Ber => tagged(ber),
+        DataEncoding::Plain => plain,
     })
 }

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use roxmltree::Node;
 use units::Duration;
 
+use super::Lines;
 use super::addresses::{Address, Communication};
 use super::data_types::DataTypes;
 use super::frame_size::{self, asdus};
-use super::lines::Lines;
-use super::publishers::{BlockKey, ControlBlock, Publishers, Service};
+use super::publishers::{BlockKey, ControlBlock, Publishers, PublishingService};
 use super::subscribers::Subscribers;
 use super::{Element, attribute, children, usual_deadline};
 use crate::class::DEFAULT_CLASSES;
@@ -17,7 +17,7 @@ use crate::flow::{
     DEFAULT_CHANGES, DEFAULT_JITTER, DEFAULT_MAX_TIME, DEFAULT_MIN_TIME, LONGEST_JITTER,
     SAMPLE_PERIODS,
 };
-use crate::flow_table::flow_names::FlowNames;
+use crate::flow_table::FlowNames;
 use crate::flow_table::{
     DEFAULT_FREQUENCY_HZ, FlowSet, GOOSE, ImportedFlow, Matching, Open, Options, Remark,
     SAMPLED_VALUES,
@@ -222,8 +222,8 @@ impl<'d> Description<'d, '_> {
         let receivers = self.receivers(index, address, set)?;
         let traffic = self.traffic(block, address, set)?;
         let (class, ether_type) = match key.service {
-            Service::Goose => ("protection", GOOSE),
-            Service::SampledValues => ("sampled-values", SAMPLED_VALUES),
+            PublishingService::Goose => ("protection", GOOSE),
+            PublishingService::SampledValues => ("sampled-values", SAMPLED_VALUES),
         };
         let queue = DEFAULT_CLASSES.into_iter().find(|(name, _)| *name == class);
         Ok(ImportedFlow {
@@ -341,7 +341,7 @@ impl<'d> Description<'d, '_> {
         }
         let jitter = self.options.jitter.map(|jitter| jitter.min(LONGEST_JITTER));
         match block.key.service {
-            Service::Goose => {
+            PublishingService::Goose => {
                 let (min_time, max_time) = self.goose_times(block, address, set)?;
                 Ok(Traffic::Goose(Goose {
                     frame: size.frame,
@@ -352,7 +352,7 @@ impl<'d> Description<'d, '_> {
                     jitter: jitter.unwrap_or(DEFAULT_JITTER),
                 }))
             }
-            Service::SampledValues => {
+            PublishingService::SampledValues => {
                 let period = self.sample_period(block)?;
                 Ok(Traffic::SampledValues(SampledValues {
                     frame: size.frame,

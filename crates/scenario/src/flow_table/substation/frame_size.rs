@@ -18,8 +18,8 @@
 //! Where the file says less, a frame is as large as any: 1,518 bytes.
 //! No frame of either service is cut into several.
 
-use super::data_types::{DataTypes, Form, MemberSize, tagged};
-use super::publishers::{ControlBlock, Publishers, Service};
+use super::data_types::{DataEncoding, DataTypes, MemberSize, tagged};
+use super::publishers::{ControlBlock, Publishers, PublishingService};
 use super::{attribute, child, children};
 use crate::contract::{LARGEST_FRAME, SMALLEST_FRAME};
 use units::DataSize;
@@ -43,8 +43,8 @@ pub(super) fn of<'d>(
     let data = members(block, publishers, types);
     let like = data.as_ref().ok().and_then(|data| data.like.clone());
     let bytes = data.and_then(|data| match block.key.service {
-        Service::Goose => Ok(goose(block, data.bytes)),
-        Service::SampledValues => sampled_values(block, data.bytes),
+        PublishingService::Goose => Ok(goose(block, data.bytes)),
+        PublishingService::SampledValues => sampled_values(block, data.bytes),
     });
     let fits = |bytes: &u64| DataSize::from_bytes(*bytes) <= LARGEST_FRAME;
     let (frame, assumed) = match bytes {
@@ -111,8 +111,8 @@ fn members<'d>(
     types: &DataTypes<'d>,
 ) -> Result<MemberSize, String> {
     let form = match block.key.service {
-        Service::Goose => Form::Ber,
-        Service::SampledValues => Form::Plain,
+        PublishingService::Goose => DataEncoding::Ber,
+        PublishingService::SampledValues => DataEncoding::Plain,
     };
     let mut total = MemberSize {
         bytes: 0,

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use crate::mistake::Mistake;
-use crate::problem::Place;
+use crate::problem::TextSpan;
 
 /// The most attributes of one element.
 pub(super) const MOST_ATTRIBUTES_OF_ONE: usize = 200;
@@ -22,7 +22,7 @@ pub(super) const MOST_PREFIXES: usize = 48;
 /// # Errors
 ///
 /// The first limit that is passed, and where.
-pub(super) fn check(text: &str) -> Result<(), (Place, Mistake)> {
+pub(super) fn check(text: &str) -> Result<(), (TextSpan, Mistake)> {
     let mut prefixes = BTreeSet::new();
     let mut attributes = 0;
     let mut at = 0;

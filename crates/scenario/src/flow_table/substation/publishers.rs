@@ -6,12 +6,12 @@ use super::{Element, attribute, child, children};
 
 /// The two services that publish to groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Service {
+pub(super) enum PublishingService {
     Goose,
     SampledValues,
 }
 
-impl Service {
+impl PublishingService {
     /// Returns the name of the element that describes its control blocks.
     pub(super) fn control_element(self) -> &'static str {
         match self {
@@ -51,7 +51,7 @@ pub(super) struct BlockKey<'d> {
     pub(super) ied: &'d str,
     /// The instance of the logical device.
     pub(super) device: &'d str,
-    pub(super) service: Service,
+    pub(super) service: PublishingService,
     pub(super) block: &'d str,
 }
 
@@ -88,7 +88,7 @@ pub(super) struct Publishers<'d> {
     /// The blocks by what addresses name, as places in `blocks`.
     pub(super) by_key: BTreeMap<BlockKey<'d>, usize>,
     /// The blocks by their reference.
-    pub(super) by_reference: BTreeMap<(Service, String), usize>,
+    pub(super) by_reference: BTreeMap<(PublishingService, String), usize>,
     /// The types of logical nodes.
     pub(super) node_types: BTreeMap<NodeKey<'d>, &'d str>,
     /// The IEDs by their names.
@@ -133,7 +133,7 @@ impl<'d> Publishers<'d> {
         for node_zero in children(device, "LN0") {
             let sets = children(node_zero, "DataSet").map(|set| (attribute(set, "name"), set));
             let sets: BTreeMap<_, _> = sets.collect();
-            for service in [Service::Goose, Service::SampledValues] {
+            for service in [PublishingService::Goose, PublishingService::SampledValues] {
                 for element in children(node_zero, service.control_element()) {
                     let block = attribute(element, "name");
                     self.add(ControlBlock {

@@ -15,8 +15,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::lines::Lines;
-use super::publishers::{BlockKey, NodeKey, Publishers, Service, logical_devices, logical_nodes};
+use super::Lines;
+use super::publishers::{
+    BlockKey, NodeKey, Publishers, PublishingService, logical_devices, logical_nodes,
+};
 use super::{Element, attribute, children, text_of};
 use crate::flow_table::{FlowSet, Remark};
 use crate::mistake::quote;
@@ -35,7 +37,7 @@ pub(super) struct Subscribers<'d> {
 
 /// Where the data of data sets are published: by logical node and data object,
 /// the control block and the attribute, empty for all.
-type Data<'d> = BTreeMap<(NodeKey<'d>, &'d str), Vec<(usize, &'d str)>>;
+type PublishedData<'d> = BTreeMap<(NodeKey<'d>, &'d str), Vec<(usize, &'d str)>>;
 
 impl<'d> Subscribers<'d> {
     /// Follows all references; notes in `set` those that lead nowhere.
@@ -64,8 +66,8 @@ impl<'d> Subscribers<'d> {
         self.by_block.get(&block).map_or(&[], Vec::as_slice)
     }
 
-    fn published_data(&mut self, publishers: &Publishers<'d>, lines: &Lines) -> Data<'d> {
-        let mut data = Data::new();
+    fn published_data(&mut self, publishers: &Publishers<'d>, lines: &Lines) -> PublishedData<'d> {
+        let mut data = PublishedData::new();
         for (index, block) in publishers.blocks.iter().enumerate() {
             let ied = block.key.ied;
             let members = block
@@ -123,7 +125,7 @@ impl<'d> Subscribers<'d> {
         ied: &'d str,
         reference: Element<'d>,
         publishers: &Publishers<'d>,
-        data: &Data<'d>,
+        data: &PublishedData<'d>,
         line: u32,
     ) {
         let publisher = attribute(reference, "iedName");
@@ -159,7 +161,7 @@ impl<'d> Subscribers<'d> {
             );
             return;
         }
-        let services: Vec<_> = [Service::Goose, Service::SampledValues]
+        let services: Vec<_> = [PublishingService::Goose, PublishingService::SampledValues]
             .into_iter()
             .filter(|service| ["", service.service_type()].contains(&service_type))
             .collect();
@@ -177,7 +179,7 @@ impl<'d> Subscribers<'d> {
         ied: &'d str,
         reference: Element<'d>,
         block: &'d str,
-        services: &[Service],
+        services: &[PublishingService],
         publishers: &Publishers<'d>,
         line: u32,
     ) {
@@ -212,9 +214,9 @@ impl<'d> Subscribers<'d> {
         &mut self,
         ied: &'d str,
         reference: Element<'d>,
-        services: &[Service],
+        services: &[PublishingService],
         publishers: &Publishers<'d>,
-        data: &Data<'d>,
+        data: &PublishedData<'d>,
         line: u32,
     ) {
         let node = node_key(attribute(reference, "iedName"), reference);
@@ -257,8 +259,8 @@ impl<'d> Subscribers<'d> {
         lines: &Lines,
     ) {
         let (service, object) = match attribute(node, "lnClass") {
-            "LGOS" => (Service::Goose, "GoCBRef"),
-            "LSVS" => (Service::SampledValues, "SvCBRef"),
+            "LGOS" => (PublishingService::Goose, "GoCBRef"),
+            "LSVS" => (PublishingService::SampledValues, "SvCBRef"),
             _ => return,
         };
         let objects = children(node, "DOI").filter(|doi| attribute(*doi, "name") == object);
@@ -307,7 +309,7 @@ impl<'d> Subscribers<'d> {
 
 /// Returns a reference as this edition writes it: `…/LLN0.BLOCK`, not
 /// `…/LLN0$GO$BLOCK`.
-fn normal_reference(text: &str, service: Service) -> String {
+fn normal_reference(text: &str, service: PublishingService) -> String {
     let constraint = format!("${}$", service.constraint());
     text.replace(&constraint, ".").replace('$', ".")
 }

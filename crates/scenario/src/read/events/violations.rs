@@ -6,16 +6,16 @@ use units::Duration;
 
 use super::Subjects;
 use crate::mistake::Mistake;
-use crate::problem::{Place, Problems};
-use crate::record::Record;
+use crate::problem::{Problems, TextSpan};
+use crate::record::LayeredTable;
 use crate::{Flow, FlowIndex, Message, MessageContract, Traffic, Treatment, Violation};
 
 /// The violations that were read, with their places.
 #[derive(Default)]
-pub(super) struct Violations(Vec<(Violation, Place)>);
+pub(super) struct Violations(Vec<(Violation, TextSpan)>);
 
 impl Violations {
-    pub(super) fn add(&mut self, violation: Violation, place: Place) {
+    pub(super) fn add(&mut self, violation: Violation, place: TextSpan) {
         self.0.push((violation, place));
     }
 
@@ -37,7 +37,7 @@ impl Violations {
 }
 
 pub(super) fn read(
-    record: &Record<'_>,
+    record: &LayeredTable<'_>,
     subjects: &Subjects<'_>,
     problems: &mut Problems,
 ) -> Option<Violation> {
@@ -81,7 +81,7 @@ pub(super) fn read(
 
 /// Returns what the flow sends instead.
 fn sent(
-    record: &Record<'_>,
+    record: &LayeredTable<'_>,
     flow: &Flow,
     agreed: &Message,
     subjects: &Subjects<'_>,
@@ -107,7 +107,7 @@ fn sent(
 }
 
 fn of_level(
-    record: &Record<'_>,
+    record: &LayeredTable<'_>,
     flow: &Flow,
     subjects: &Subjects<'_>,
     problems: &mut Problems,
@@ -125,7 +125,7 @@ fn of_level(
     }
 }
 
-fn check_times(record: &Record<'_>, flow: &Flow, end: Duration, problems: &mut Problems) {
+fn check_times(record: &LayeredTable<'_>, flow: &Flow, end: Duration, problems: &mut Problems) {
     let Some(at) = record.time("at") else {
         return;
     };
@@ -151,7 +151,7 @@ fn check_times(record: &Record<'_>, flow: &Flow, end: Duration, problems: &mut P
 
 /// Returns nothing if the link of a host cannot carry what is sent, after reporting it.
 fn check_rate(
-    record: &Record<'_>,
+    record: &LayeredTable<'_>,
     key: &str,
     subjects: &Subjects<'_>,
     flow: &Flow,
@@ -181,7 +181,7 @@ fn check_rate(
 }
 
 fn contradict(
-    record: &Record<'_>,
+    record: &LayeredTable<'_>,
     key: &str,
     sentence: String,
     help: &str,

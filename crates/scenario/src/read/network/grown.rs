@@ -3,25 +3,25 @@
 
 use crate::Node;
 use crate::generate::Generator;
-use crate::import::{self, NodeKind, Topology};
+use crate::import::{self, ImportedTopology, NodeKind};
 use crate::limits::MOST_NODES;
 use crate::mistake::{Mistake, quote};
 use crate::plan::HostPlan;
-use crate::problem::Place;
+use crate::problem::TextSpan;
 use crate::read::Loader;
-use crate::record::Record;
+use crate::record::LayeredTable;
 
-use super::Reader;
+use super::NetworkReader;
 
-impl Reader<'_> {
+impl NetworkReader<'_> {
     /// Adds what `[network]` asks for.
-    pub(super) fn grow(&mut self, settings: &Record<'_>, load: &mut Loader<'_>) {
+    pub(super) fn grow(&mut self, settings: &LayeredTable<'_>, load: &mut Loader<'_>) {
         self.check_source(settings);
         self.generate(settings);
         self.import(settings, load);
     }
 
-    fn check_source(&mut self, settings: &Record<'_>) {
+    fn check_source(&mut self, settings: &LayeredTable<'_>) {
         if settings.has("generator") && settings.has("import") {
             let mistake = Mistake::Contradiction {
                 sentence: "a network is generated or imported, not both".to_owned(),
@@ -42,7 +42,7 @@ impl Reader<'_> {
         }
     }
 
-    fn generate(&mut self, settings: &Record<'_>) {
+    fn generate(&mut self, settings: &LayeredTable<'_>) {
         let Some(generator) = settings.choice("generator") else {
             return;
         };
@@ -72,7 +72,7 @@ impl Reader<'_> {
 
     /// Returns the generator with its sizes; reports those that are missing and
     /// those of other generators.
-    fn generator(&mut self, name: &'static str, settings: &Record<'_>) -> Option<Generator> {
+    fn generator(&mut self, name: &'static str, settings: &LayeredTable<'_>) -> Option<Generator> {
         let needed: &[&str] = match name {
             "grid" | "torus" => &["rows", "columns"],
             "tree" => &["depth", "fan_out"],
@@ -125,7 +125,7 @@ impl Reader<'_> {
 
     /// Returns the number of switches if they and their hosts stay within the
     /// limit; reports otherwise.
-    fn room_for(&mut self, switches: Option<usize>, place: &Place) -> Option<usize> {
+    fn room_for(&mut self, switches: Option<usize>, place: &TextSpan) -> Option<usize> {
         let limit = usize::try_from(MOST_NODES).expect("a usize has 32 bits at least");
         let hosts = usize::try_from(self.defaults.hosts_per_switch);
         let hosts = hosts.expect("a usize has 32 bits at least");
@@ -139,14 +139,14 @@ impl Reader<'_> {
         None
     }
 
-    fn add_switch(&mut self, name: &str, place: &Place) -> Node {
+    fn add_switch(&mut self, name: &str, place: &TextSpan) -> Node {
         let plan = self.defaults.switch;
         self.plan
             .add_switch(name, plan, place.clone(), self.problems)
     }
 
     /// Adds the hosts of a generated or imported switch.
-    fn add_hosts(&mut self, switch: Node, prefix: &str, place: &Place) {
+    fn add_hosts(&mut self, switch: Node, prefix: &str, place: &TextSpan) {
         let count = self.defaults.hosts_per_switch;
         for n in 1..=count {
             let name = match count {
@@ -161,7 +161,7 @@ impl Reader<'_> {
         }
     }
 
-    fn import(&mut self, settings: &Record<'_>, load: &mut Loader<'_>) {
+    fn import(&mut self, settings: &LayeredTable<'_>, load: &mut Loader<'_>) {
         let Some(file) = settings.text("import") else {
             return;
         };
@@ -183,7 +183,7 @@ impl Reader<'_> {
         }
     }
 
-    fn add_topology(&mut self, topology: &Topology, place: &Place) {
+    fn add_topology(&mut self, topology: &ImportedTopology, place: &TextSpan) {
         let switches = topology.nodes.iter();
         let switches = switches
             .filter(|node| node.kind == NodeKind::Switch)

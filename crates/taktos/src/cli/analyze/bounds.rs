@@ -7,7 +7,7 @@ use calculus::analysis::{Budget, FlowBound, FlowId, Method, Network, NotApplicab
 
 /// What is to be found.
 #[derive(Debug)]
-pub struct Asked {
+pub struct BoundsQuery {
     /// The method, or nothing for all of them.
     pub method: Option<Method>,
     /// Methods that are left out of `best` and of all.
@@ -17,7 +17,7 @@ pub struct Asked {
 }
 
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct AnalysisBounds {
     /// The bounds, method by method, each with its flows in their order.
     pub bounds: Vec<(FlowId, FlowBound)>,
     /// The methods that did not finish all flows, and which not, in their order.
@@ -30,10 +30,10 @@ pub struct Found {
 }
 
 /// Finds the bounds of a network within a budget.
-pub fn find(network: &Network, asked: &Asked, budget: &Budget) -> Found {
+pub fn find(network: &Network, asked: &BoundsQuery, budget: &Budget) -> AnalysisBounds {
     let left = |method: &Method| !asked.without.contains(method);
     let all: Vec<_> = Method::SINGLE.into_iter().filter(left).collect();
-    let mut found = Found::default();
+    let mut found = AnalysisBounds::default();
     match asked.method {
         None => {
             for method in &all {
@@ -65,7 +65,7 @@ pub fn find(network: &Network, asked: &Asked, budget: &Budget) -> Found {
     found
 }
 
-impl Found {
+impl AnalysisBounds {
     /// Returns the bounds of all flows by one of `methods`, or notes why it has
     /// none.
     fn try_method(

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-use calculus::analysis::{Method, Progress};
+use calculus::analysis::{AnalysisProgress, Method};
 
 use crate::cli::screen::Steps;
 
@@ -38,7 +38,7 @@ impl Clock {
     }
 
     /// Shows how far a method is, and returns whether there is time left.
-    pub fn goes_on(&self, progress: Progress) -> bool {
+    pub fn goes_on(&self, progress: AnalysisProgress) -> bool {
         let elapsed = self.begun.elapsed();
         if elapsed > SHOWN_AFTER && progress.of > 0 {
             self.show(progress);
@@ -54,7 +54,7 @@ impl Clock {
         self.begun.elapsed()
     }
 
-    fn show(&self, progress: Progress) {
+    fn show(&self, progress: AnalysisProgress) {
         let mut shown = self.shown.borrow_mut();
         let same = |(method, _): &(Method, Steps)| *method == progress.method;
         if !shown.as_ref().is_some_and(same) {

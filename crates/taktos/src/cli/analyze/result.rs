@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use units::fine::{Data, Time};
 
-use super::bounds::Found;
+use super::bounds::AnalysisBounds;
 
 /// Decimal places of our units: millionths of a bit, femtoseconds.
 const MILLIONTHS: u8 = 6;
@@ -18,18 +18,18 @@ const MOST_NAMED: usize = 5;
 
 /// A result and what is needed to show it.
 #[derive(Debug)]
-pub struct Shown<'a> {
+pub struct ShownResult<'a> {
     /// The network with its names.
     pub described: &'a ServerNetwork,
     /// The network as it was analysed.
     pub network: &'a Network,
-    pub found: &'a Found,
+    pub found: &'a AnalysisBounds,
     pub assumed: Option<String>,
     /// How long the search could take.
     pub budget: units::Duration,
 }
 
-impl Shown<'_> {
+impl ShownResult<'_> {
     /// Returns the document of `docs/analysis.md`.
     pub fn as_json(&self) -> String {
         let document = Document {
@@ -132,9 +132,9 @@ impl Shown<'_> {
         })
     }
 
-    fn flow(&self, flow: FlowId, bound: &FlowBound) -> Flow<'_> {
+    fn flow(&self, flow: FlowId, bound: &FlowBound) -> FlowResult<'_> {
         let hops = bound.hops.iter();
-        Flow {
+        FlowResult {
             id: &self.described.flows[flow.index()].id,
             method: bound.method.word(),
             delay_s: seconds(bound.delay),
@@ -143,8 +143,8 @@ impl Shown<'_> {
         }
     }
 
-    fn hop(&self, hop: &HopBound) -> Hop<'_> {
-        Hop {
+    fn hop(&self, hop: &HopBound) -> HopResult<'_> {
+        HopResult {
             server: &self.described.servers[hop.server.index()].id,
             delay_s: seconds(hop.delay),
             backlog_bit: bits(hop.backlog),
@@ -200,7 +200,7 @@ fn number(text: Option<String>) -> Box<RawValue> {
 struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a str>,
-    flows: Vec<Flow<'a>>,
+    flows: Vec<FlowResult<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_applicable: Vec<Refused>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -211,16 +211,16 @@ struct Document<'a> {
 }
 
 #[derive(Serialize)]
-struct Flow<'a> {
+struct FlowResult<'a> {
     id: &'a str,
     method: &'static str,
     delay_s: Box<RawValue>,
     backlog_bit: Box<RawValue>,
-    hops: Vec<Hop<'a>>,
+    hops: Vec<HopResult<'a>>,
 }
 
 #[derive(Serialize)]
-struct Hop<'a> {
+struct HopResult<'a> {
     server: &'a str,
     delay_s: Box<RawValue>,
     backlog_bit: Box<RawValue>,

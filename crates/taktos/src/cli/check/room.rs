@@ -14,14 +14,14 @@ use run::room;
 const MOST_NAMED: usize = 6;
 
 /// How much there is to spare.
-pub(super) struct Room {
+pub(super) struct SpareRoom {
     spare: room::Room,
     /// Flows that do not fit together, in sets that have none in common.
     conflicts: Vec<Vec<String>>,
     flows: usize,
 }
 
-impl Room {
+impl SpareRoom {
     pub(super) fn of(
         scenario: &Scenario,
         promises: &Promises,

@@ -16,7 +16,7 @@ use units::{BitRate, DataSize, Duration};
 use self::decisions::Decided;
 use super::super::exit::Exit;
 use super::super::screen::{Steps, say};
-use super::frames::Frames;
+use super::frames::FrameMatchArgs;
 use super::levels::Levels;
 use super::{Target, failure, put};
 use crate::client::{ClientError, Controller};
@@ -35,7 +35,7 @@ pub struct Admit {
     name: Option<String>,
     /// A file with flows: a substation description (.scd), a table of virtual links
     /// or of streams (.csv).
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["Contract", "Frames"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["ContractArgs", "FrameMatchArgs"])]
     from: Option<PathBuf>,
     /// The host that sends; with --from, where the file does not say.
     #[arg(long, value_name = "HOST")]
@@ -68,13 +68,13 @@ pub struct Admit {
     #[arg(long, conflicts_with = "dry_run")]
     rearrange: bool,
     #[command(flatten)]
-    contract: Contract,
+    contract: ContractArgs,
     #[command(flatten)]
-    frames: Frames,
+    frames: FrameMatchArgs,
     #[command(flatten)]
     levels: Levels,
     #[command(flatten)]
-    file: file::Reading,
+    file: file::FileOptions,
     #[command(flatten)]
     target: Target,
 }
@@ -89,7 +89,7 @@ pub enum Required {
 /// What one flow sends.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "One flow")]
-struct Contract {
+struct ContractArgs {
     /// The rate that it never exceeds for long, as in "4 Mbit/s", headers and gaps
     /// between frames included.
     #[arg(long)]
@@ -110,7 +110,7 @@ struct Contract {
 
 /// What is asked for.
 #[derive(Default)]
-struct Wanted {
+struct WantedFlows {
     requirements: Vec<RequirementDocument>,
     /// What of a file is not asked for.
     left_out: Vec<Remark>,
@@ -125,11 +125,11 @@ pub fn admit(arguments: &Admit) -> Exit {
             Ok(wanted) => wanted,
             Err(exit) => return exit,
         },
-        (None, Some(name)) => Wanted {
+        (None, Some(name)) => WantedFlows {
             requirements: vec![single(name, arguments)],
-            ..Wanted::default()
+            ..WantedFlows::default()
         },
-        (None, None) => Wanted::default(),
+        (None, None) => WantedFlows::default(),
     };
     if wanted.requirements.is_empty() {
         say("taktos: there is no flow to admit");
@@ -212,7 +212,7 @@ fn ask(
 /// Shows the decisions, also where the questions did not come to their end.
 fn conclude(
     arguments: &Admit,
-    wanted: &Wanted,
+    wanted: &WantedFlows,
     decided: &Decided,
     outcome: Result<(), ClientError>,
 ) -> Exit {

@@ -17,19 +17,19 @@ const ALL: &str = "/api/v1/applications";
 #[derive(Debug, clap::Args)]
 pub struct Apps {
     #[command(subcommand)]
-    change: Option<Change>,
+    change: Option<AppsCommand>,
     #[command(flatten)]
     target: Target,
 }
 
 /// What can be done to applications.
 #[derive(Debug, clap::Subcommand)]
-enum Change {
+enum AppsCommand {
     /// List them (what is done without a word, too).
     List,
     /// Load one: a built-in one by its name, or one that asks over the interface for
     /// programs.
-    Load(Load),
+    Load(LoadArgs),
     /// Unload some, with their rules and intents.
     Unload {
         /// Their names.
@@ -45,7 +45,7 @@ enum Change {
 
 /// What an application declares.
 #[derive(Debug, clap::Args)]
-struct Load {
+struct LoadArgs {
     /// Its name: `reactive-forwarding`, `deterministic`, `proactive-routes`, or any
     /// other.
     name: String,
@@ -62,10 +62,10 @@ struct Load {
 pub fn apps(arguments: &Apps) -> Exit {
     let target = &arguments.target;
     match &arguments.change {
-        Some(Change::Load(wanted)) => load(target, wanted),
-        Some(Change::Unload { names }) => super::remove(target, "application", ALL, names),
-        Some(Change::Reload { name }) => reload(target, name),
-        Some(Change::List) | None => target.show(&Page {
+        Some(AppsCommand::Load(wanted)) => load(target, wanted),
+        Some(AppsCommand::Unload { names }) => super::remove(target, "application", ALL, names),
+        Some(AppsCommand::Reload { name }) => reload(target, name),
+        Some(AppsCommand::List) | None => target.show(&Page {
             title: "applications",
             ask: &at(ALL),
             text: &|document: &ApplicationsDocument| table(&document.applications),
@@ -112,7 +112,7 @@ fn row(application: &ApplicationSummary) -> [String; 7] {
     ]
 }
 
-fn load(target: &Target, wanted: &Load) -> Exit {
+fn load(target: &Target, wanted: &LoadArgs) -> Exit {
     let controller = match target.controller() {
         Ok(controller) => controller,
         Err(exit) => return exit,

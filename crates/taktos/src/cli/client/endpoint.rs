@@ -11,9 +11,9 @@ use crate::web::document::EndpointDocument;
 
 /// A place that somebody wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written(pub EndpointDocument);
+pub struct WrittenEndpoint(pub EndpointDocument);
 
-impl FromStr for Written {
+impl FromStr for WrittenEndpoint {
     type Err = String;
 
     /// Reads a place. A name with one colon before a number is a port; `host:` in
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn hosts_and_ports_are_told_apart() {
-        let read = |text: &str| text.parse::<Written>().unwrap().0;
+        let read = |text: &str| text.parse::<WrittenEndpoint>().unwrap().0;
         let port = EndpointDocument::Port(Place {
             datapath: "s1".to_owned(),
             switch: String::new(),

@@ -97,7 +97,7 @@ fn follow(arguments: &Events) -> Exit {
 
 /// How the stream of events is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Link {
+enum EventStreamState {
     /// It was not open yet.
     Opening,
     /// It is open.
@@ -108,24 +108,24 @@ enum Link {
 
 /// Prints what comes until nobody reads it.
 fn print(arguments: &Events, notices: &Receiver<Notice>) -> io::Result<Exit> {
-    let mut link = Link::Opening;
+    let mut link = EventStreamState::Opening;
     let mut out = io::stdout();
     for notice in notices {
         match notice {
             Notice::Heard(Heard::Connected) => {
-                if link == Link::Lost {
+                if link == EventStreamState::Lost {
                     say("taktos: connected again");
                 }
-                link = Link::Open;
+                link = EventStreamState::Open;
             }
             Notice::Heard(Heard::Lost(error)) => match link {
-                Link::Opening => return Ok(failure::complain(&error)),
-                Link::Open => {
+                EventStreamState::Opening => return Ok(failure::complain(&error)),
+                EventStreamState::Open => {
                     let reason = failure::sentence(&error);
                     say(format_args!("taktos: disconnected, retrying: {reason}"));
-                    link = Link::Lost;
+                    link = EventStreamState::Lost;
                 }
-                Link::Lost => {}
+                EventStreamState::Lost => {}
             },
             Notice::Heard(Heard::Event(event)) => {
                 if arguments.wants(event.kind.as_deref().unwrap_or_default()) {

@@ -95,10 +95,10 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::client::Refusal;
+    use crate::client::ServerRefusal;
 
     fn refused(status: StatusCode, help: Option<&str>) -> ClientError {
-        ClientError::Refused(Box::new(Refusal {
+        ClientError::Refused(Box::new(ServerRefusal {
             status,
             problem: ProblemBody {
                 code: "unknown-flow".to_owned(),

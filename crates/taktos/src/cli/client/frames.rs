@@ -11,7 +11,7 @@ use crate::web::document::MatchDocument;
 /// matter.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Which frames")]
-pub struct Frames {
+pub struct FrameMatchArgs {
     /// Where they go: the address of a host or a group.
     #[arg(long, value_name = "MAC")]
     to_address: Option<String>,
@@ -55,7 +55,7 @@ fn ether_type(text: &str) -> Result<u16, String> {
     parsed.map_err(|_| "expected a number of two bytes, as in 0x88ba".to_owned())
 }
 
-impl Frames {
+impl FrameMatchArgs {
     /// Returns what is meant, as a document.
     pub fn document(&self) -> MatchDocument {
         MatchDocument {

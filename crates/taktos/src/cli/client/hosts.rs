@@ -17,9 +17,9 @@ const ALL: &str = "/api/v1/hosts";
 
 /// What `taktos hosts` is told.
 #[derive(Debug, clap::Args)]
-pub struct Hosts {
+pub struct HostsArgs {
     #[command(subcommand)]
-    change: Option<Change>,
+    change: Option<HostsCommand>,
     /// Show them again whenever they change, until Ctrl-C.
     #[arg(long, short)]
     watch: bool,
@@ -29,7 +29,7 @@ pub struct Hosts {
 
 /// What can be done to hosts.
 #[derive(Debug, clap::Subcommand)]
-enum Change {
+enum HostsCommand {
     /// Give a host a name, or say anew what is known of it.
     Add(Add),
     /// Forget hosts; a frame of one makes it known again.
@@ -60,11 +60,11 @@ struct Add {
 }
 
 /// Shows hosts, names one, or forgets some.
-pub fn hosts(arguments: &Hosts) -> Exit {
+pub fn hosts(arguments: &HostsArgs) -> Exit {
     let target = &arguments.target;
     match &arguments.change {
-        Some(Change::Add(host)) => add(target, host),
-        Some(Change::Remove { names }) => super::remove(target, "host", ALL, names),
+        Some(HostsCommand::Add(host)) => add(target, host),
+        Some(HostsCommand::Remove { names }) => super::remove(target, "host", ALL, names),
         None => {
             let page = Page {
                 title: "hosts",

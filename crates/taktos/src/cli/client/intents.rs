@@ -10,7 +10,7 @@ use api::{About, IntentSummary};
 use serde_json::Value;
 
 use self::words::{kind, state};
-use self::written::Kind;
+use self::written::WrittenIntent;
 use super::super::exit::Exit;
 use super::super::screen::say;
 use super::super::text_file;
@@ -30,7 +30,7 @@ const LONGEST_FILE: usize = 16 << 20;
 #[derive(Debug, clap::Args)]
 pub struct Intents {
     #[command(subcommand)]
-    change: Option<Change>,
+    change: Option<IntentsCommand>,
     /// Show them again whenever they change, until Ctrl-C.
     #[arg(long, short)]
     watch: bool,
@@ -40,7 +40,7 @@ pub struct Intents {
 
 /// What can be done to intents.
 #[derive(Debug, clap::Subcommand)]
-enum Change {
+enum IntentsCommand {
     /// List them (what is done without a word, too).
     List,
     /// Add one, or those of a file.
@@ -64,19 +64,19 @@ struct Add {
     #[arg(conflicts_with = "from")]
     name: Option<String>,
     #[command(subcommand)]
-    kind: Option<Kind>,
+    kind: Option<WrittenIntent>,
 }
 
 /// Lists intents, adds or removes some.
 pub fn intents(arguments: &Intents) -> Exit {
     let target = &arguments.target;
     match &arguments.change {
-        Some(Change::Add(add)) => match wanted(add) {
+        Some(IntentsCommand::Add(add)) => match wanted(add) {
             Ok(wanted) => ask(target, wanted),
             Err(exit) => exit,
         },
-        Some(Change::Remove { names }) => super::remove(target, "intent", ALL, names),
-        Some(Change::List) | None => {
+        Some(IntentsCommand::Remove { names }) => super::remove(target, "intent", ALL, names),
+        Some(IntentsCommand::List) | None => {
             let page = Page {
                 title: "intents",
                 ask: &at(ALL),

@@ -44,14 +44,14 @@ pub struct View<'a> {
     pub title: &'a str,
     /// Asks the controller and returns what is shown.
     pub fetch: &'a dyn Fn() -> Result<String, ClientError>,
-    pub reader: Reader,
+    pub reader: Audience,
     /// Whether it may be different after this has happened.
     pub concerns: fn(About) -> bool,
 }
 
 /// Who reads what is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reader {
+pub enum Audience {
     /// A person: states that follow each other have a date.
     Person,
     /// A program: each state is a line.
@@ -66,8 +66,8 @@ pub fn watch(controller: &Controller, view: &View<'_>) -> Exit {
     };
     let (tell, notices) = sync_channel(WAITING);
     let end = match (io::stdout().is_terminal(), view.reader) {
-        (true, Reader::Person) => LEAVE,
-        (false, _) | (_, Reader::Program) => "",
+        (true, Audience::Person) => LEAVE,
+        (false, _) | (_, Audience::Program) => "",
     };
     if let Err(error) = end_on_signals(end, tell.clone()) {
         say(format_args!("taktos: cannot catch Ctrl-C: {error}"));
@@ -83,7 +83,7 @@ pub fn watch(controller: &Controller, view: &View<'_>) -> Exit {
         asked_at: now,
         took: Duration::ZERO,
         due: Due::Settled,
-        link: Link::Opening,
+        link: StreamState::Opening,
         fault: None,
         display: Display::open(view.reader),
     };
@@ -133,7 +133,7 @@ pub fn end_on_signals(last: &'static str, tell: SyncSender<Notice>) -> io::Resul
 }
 
 /// How the stream of events is.
-enum Link {
+enum StreamState {
     /// It is not open yet.
     Opening,
     Open,
@@ -163,7 +163,7 @@ struct Live<'a> {
     /// How long the last answer took.
     took: Duration,
     due: Due,
-    link: Link,
+    link: StreamState,
     /// Why the last question was not answered.
     fault: Option<String>,
     display: Display,
@@ -202,10 +202,10 @@ impl Live<'_> {
     fn take(&mut self, notice: Notice) {
         match notice {
             Notice::Heard(Heard::Connected) => {
-                if let Link::Lost { .. } = self.link {
+                if let StreamState::Lost { .. } = self.link {
                     self.display.aside("connected again");
                 }
-                self.link = Link::Open;
+                self.link = StreamState::Open;
                 // What happened before the stream was open was not heard.
                 self.due = Due::Changed;
             }
@@ -225,11 +225,11 @@ impl Live<'_> {
 
     fn lose(&mut self, error: &ClientError) {
         let reason = failure::sentence(error);
-        if !matches!(self.link, Link::Lost { .. }) {
+        if !matches!(self.link, StreamState::Lost { .. }) {
             self.display
                 .aside(&format!("disconnected, retrying: {reason}"));
             let at = Instant::now();
-            self.link = Link::Lost { at, reason };
+            self.link = StreamState::Lost { at, reason };
         }
     }
 
@@ -251,7 +251,7 @@ impl Live<'_> {
             Err(error) => {
                 self.due = Due::Unanswered;
                 let reason = failure::sentence(&error);
-                if self.fault.is_none() && matches!(self.link, Link::Open) {
+                if self.fault.is_none() && matches!(self.link, StreamState::Open) {
                     self.display.aside(&format!("retrying: {reason}"));
                 }
                 self.fault = Some(reason);
@@ -263,10 +263,10 @@ impl Live<'_> {
     fn draw(&mut self) -> io::Result<()> {
         let age = moment::age(self.heard_at.elapsed());
         let state = match (&self.link, &self.fault) {
-            (Link::Opening, _) => "opening the stream of events".to_owned(),
-            (Link::Open, None) => format!("as of {age} ago"),
-            (Link::Open, Some(fault)) => format!("retrying; this is {age} old ({fault})"),
-            (Link::Lost { at, reason }, _) => format!(
+            (StreamState::Opening, _) => "opening the stream of events".to_owned(),
+            (StreamState::Open, None) => format!("as of {age} ago"),
+            (StreamState::Open, Some(fault)) => format!("retrying; this is {age} old ({fault})"),
+            (StreamState::Lost { at, reason }, _) => format!(
                 "disconnected, retrying for {}; this is {age} old ({reason})",
                 moment::age(at.elapsed())
             ),
@@ -281,12 +281,12 @@ enum Display {
     /// On a terminal, in place.
     Terminal,
     /// Elsewhere, one state after the other.
-    Record(Reader),
+    Record(Audience),
 }
 
 impl Display {
-    fn open(reader: Reader) -> Self {
-        if reader == Reader::Program || !io::stdout().is_terminal() {
+    fn open(reader: Audience) -> Self {
+        if reader == Audience::Program || !io::stdout().is_terminal() {
             return Self::Record(reader);
         }
         let mut out = io::stdout().lock();
@@ -312,7 +312,7 @@ impl Display {
             return Ok(());
         };
         let mut out = io::stdout().lock();
-        if *reader == Reader::Person {
+        if *reader == Audience::Person {
             writeln!(out, "{}", moment::written(moment::now_ns()))?;
         }
         out.write_all(text.as_bytes())?;

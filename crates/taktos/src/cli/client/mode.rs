@@ -14,14 +14,14 @@ const PATH: &str = "/api/v1/mode";
 #[derive(Debug, clap::Args)]
 pub struct Mode {
     #[command(subcommand)]
-    change: Option<Change>,
+    change: Option<ModeCommand>,
     #[command(flatten)]
     target: Target,
 }
 
 /// What is to be done.
 #[derive(Debug, clap::Subcommand)]
-enum Change {
+enum ModeCommand {
     /// Shows the mode.
     Show,
     /// Has the network go to a level and stay there, whatever flows demand.
@@ -48,11 +48,11 @@ pub fn mode(arguments: &Mode) -> Exit {
         Err(exit) => return exit,
     };
     let change = match &arguments.change {
-        None | Some(Change::Show) => None,
-        Some(Change::Force { level }) => Some(ModeChange::Force(level.clone())),
-        Some(Change::Lower { level }) => Some(ModeChange::Lower(level.clone())),
-        Some(Change::Lock) => Some(ModeChange::Locked(true)),
-        Some(Change::Unlock) => Some(ModeChange::Locked(false)),
+        None | Some(ModeCommand::Show) => None,
+        Some(ModeCommand::Force { level }) => Some(ModeChange::Force(level.clone())),
+        Some(ModeCommand::Lower { level }) => Some(ModeChange::Lower(level.clone())),
+        Some(ModeCommand::Lock) => Some(ModeChange::Locked(true)),
+        Some(ModeCommand::Unlock) => Some(ModeChange::Locked(false)),
     };
     let asked = match change {
         None => controller.get::<Value>(PATH),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use units::{BitRate, DataSize, Duration};
 
 use super::super::exit::Exit;
-use super::endpoint::Written;
+use super::endpoint::WrittenEndpoint;
 use super::flows::delay;
 use super::sheet::{Head, draw};
 use super::{Target, failure, put};
@@ -18,9 +18,9 @@ use crate::web::document::{PathQueryDocument, PathsDocument};
 #[derive(Debug, clap::Args)]
 pub struct Paths {
     /// Where they begin: a host, or a port as SWITCH:PORT.
-    from: Written,
+    from: WrittenEndpoint,
     /// Where they end.
-    to: Written,
+    to: WrittenEndpoint,
     /// How many at most, or, if they are disjoint, how many [default: 3; 2 disjoint
     /// ones].
     #[arg(long, short, value_name = "N")]
@@ -33,7 +33,7 @@ pub struct Paths {
     #[arg(long, value_name = "LINK")]
     avoid: Vec<String>,
     #[command(flatten)]
-    load: Load,
+    load: FlowDemandArgs,
     #[command(flatten)]
     target: Target,
 }
@@ -41,7 +41,7 @@ pub struct Paths {
 /// What there has to be room for.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "With room for")]
-struct Load {
+struct FlowDemandArgs {
     /// The rate of a flow, as in "4 Mbit/s".
     #[arg(long, requires = "deadline")]
     rate: Option<BitRate>,
@@ -97,7 +97,7 @@ pub fn paths(arguments: &Paths) -> Exit {
     }
 }
 
-fn load(load: &Load) -> Option<LoadDocument> {
+fn load(load: &FlowDemandArgs) -> Option<LoadDocument> {
     let (rate, deadline) = load.rate.zip(load.deadline)?;
     Some(LoadDocument {
         class: load.class,

@@ -18,7 +18,7 @@ use crate::inspection::words;
 #[command(subcommand_precedence_over_arg = true)]
 pub struct Rules {
     #[command(subcommand)]
-    change: Option<Change>,
+    change: Option<RulesCommand>,
     /// A switch, by its name or its datapath id [default: all].
     switch: Option<String>,
     /// Show them again whenever they change, until Ctrl-C.
@@ -30,7 +30,7 @@ pub struct Rules {
 
 /// What can be done to rules.
 #[derive(Debug, clap::Subcommand)]
-enum Change {
+enum RulesCommand {
     /// Compare what switches have with what they should have, whole, and mend it.
     Reconcile {
         /// A switch, by its name or its datapath id [default: all].
@@ -48,7 +48,7 @@ struct AllRules {
 /// Shows rules, or has them made so.
 pub fn rules(arguments: &Rules) -> Exit {
     let target = &arguments.target;
-    if let Some(Change::Reconcile { switch }) = &arguments.change {
+    if let Some(RulesCommand::Reconcile { switch }) = &arguments.change {
         return reconcile(target, switch.as_deref());
     }
     let fetch = |controller: &Controller| fetch(controller, arguments.switch.as_deref());

@@ -12,7 +12,7 @@ const PATH: &str = "/api/v1/settings";
 
 /// What `taktos settings` is told.
 #[derive(Debug, clap::Args)]
-pub struct Settings {
+pub struct SettingsArgs {
     /// What is done with rules of switches that are not the controller's.
     #[arg(long, value_parser = word::<ForeignRules>(["keep", "remove"]))]
     foreign_rules: Option<ForeignRules>,
@@ -31,7 +31,7 @@ fn word<T: DeserializeOwned + Clone + Send + Sync + 'static>(
 }
 
 /// Changes settings, and shows all.
-pub fn settings(arguments: &Settings) -> Exit {
+pub fn settings(arguments: &SettingsArgs) -> Exit {
     let target = &arguments.target;
     let controller = match target.controller() {
         Ok(controller) => controller,

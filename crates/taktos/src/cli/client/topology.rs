@@ -12,7 +12,7 @@ use super::{Page, Target, at};
 
 /// What `taktos topology` is told.
 #[derive(Debug, clap::Args)]
-pub struct Topology {
+pub struct TopologyArgs {
     #[command(flatten)]
     target: Target,
     /// Show it again whenever it changes, until Ctrl-C.
@@ -21,7 +21,7 @@ pub struct Topology {
 }
 
 /// Shows the network.
-pub fn topology(arguments: &Topology) -> Exit {
+pub fn topology(arguments: &TopologyArgs) -> Exit {
     let page = Page {
         title: "network",
         ask: &at("/api/v1/topology"),

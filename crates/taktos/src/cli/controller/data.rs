@@ -98,11 +98,11 @@ pub enum Repaired {
 }
 
 #[derive(Debug)]
-pub struct Data {
+pub struct DataFolder {
     folder: PathBuf,
 }
 
-impl Data {
+impl DataFolder {
     /// Makes the folder if it is not there.
     ///
     /// # Errors
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn secrets_are_chosen_once_and_are_nobody_elses() {
         let folder = tempfile::tempdir().unwrap();
-        let data = Data::open(&folder.path().join("data")).unwrap();
+        let data = DataFolder::open(&folder.path().join("data")).unwrap();
 
         let first = data.secrets().unwrap();
         let second = data.secrets().unwrap();
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn secrets_are_not_read_from_where_a_link_leads() {
         let folder = tempfile::tempdir().unwrap();
-        let data = Data::open(folder.path()).unwrap();
+        let data = DataFolder::open(folder.path()).unwrap();
         let theirs = folder.path().join("theirs");
         fs::write(&theirs, [7; KEY_BYTES + SEED_BYTES]).unwrap();
         std::os::unix::fs::symlink(&theirs, folder.path().join(SECRETS)).unwrap();
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn secrets_that_are_cut_short_are_refused_and_left_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let data = Data::open(folder.path()).unwrap();
+        let data = DataFolder::open(folder.path()).unwrap();
         fs::write(folder.path().join(SECRETS), b"short").unwrap();
 
         let error = data.secrets().unwrap_err();

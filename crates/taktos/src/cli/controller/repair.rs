@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::super::exit::Exit;
 use super::super::screen::say;
-use super::data::{Data, Repaired};
+use super::data::{DataFolder, Repaired};
 
 /// What `taktos controller repair` is told.
 #[derive(Debug, clap::Args)]
@@ -16,7 +16,7 @@ pub struct Repair {
 
 /// Makes a new store of what is whole in a damaged one, which is kept beside it.
 pub fn repair(arguments: &Repair) -> Exit {
-    match Data::open(&arguments.data).and_then(|data| data.repair()) {
+    match DataFolder::open(&arguments.data).and_then(|data| data.repair()) {
         Ok(Repaired::WasWhole { records }) => {
             say(format_args!(
                 "the store is whole, with {records} records: nothing is changed"

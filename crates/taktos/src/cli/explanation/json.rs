@@ -1,6 +1,6 @@
 //! The same as one JSON value; the keys are described in `docs/promises.md`.
 
-use calculus::admission::{Change, Remedy, Request};
+use calculus::admission::{Remedy, RemedyChange, Request};
 use serde_json::{Value, json};
 use units::Delay;
 
@@ -125,17 +125,19 @@ fn remedy(remedy: &Remedy, explainer: &Explainer<'_>) -> Value {
     value
 }
 
-fn change(change: &Change, explainer: &Explainer<'_>) -> Value {
+fn change(change: &RemedyChange, explainer: &Explainer<'_>) -> Value {
     match change {
-        Change::Rate(rate) => json!({"change": "rate", "rate_bps": rate.as_bps()}),
-        Change::Burst(burst) => json!({"change": "burst", "burst_bit": burst.as_bits()}),
-        Change::Deadline(deadline) => json!({"change": "deadline", "deadline_ns": ns(*deadline)}),
-        Change::Class(class) => json!({"change": "class", "class": class}),
-        Change::Without(flow) => {
+        RemedyChange::Rate(rate) => json!({"change": "rate", "rate_bps": rate.as_bps()}),
+        RemedyChange::Burst(burst) => json!({"change": "burst", "burst_bit": burst.as_bits()}),
+        RemedyChange::Deadline(deadline) => {
+            json!({"change": "deadline", "deadline_ns": ns(*deadline)})
+        }
+        RemedyChange::Class(class) => json!({"change": "class", "class": class}),
+        RemedyChange::Without(flow) => {
             json!({"change": "without", "flow": explainer.name_of(*flow)})
         }
-        Change::Budgets => json!({"change": "budgets"}),
-        Change::Links(faster) => {
+        RemedyChange::Budgets => json!({"change": "budgets"}),
+        RemedyChange::Links(faster) => {
             let faster = faster.iter().map(|(stage, rate)| {
                 json!({"stage": explainer.place_of(*stage), "rate_bps": rate.as_bps()})
             });

@@ -48,13 +48,13 @@ pub fn trace_file(text: &str) -> Result<PathBuf, String> {
 }
 
 /// What a tester is given, read from its files.
-pub struct Wanted {
+pub struct TesterTraffic {
     recording: Option<Trace>,
     guests: Vec<BackgroundSource>,
     remarks: Vec<String>,
 }
 
-impl Wanted {
+impl TesterTraffic {
     /// Reads what the user wants.
     pub fn of(method: &Method, arguments: &Measure) -> Result<Self, Failure> {
         let mut wanted = Self {

@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use lab::device_under_test::{DeviceUnderTest, RelayPlan};
 use lab::privilege;
-use lab::tester::known_delay::{ACCURACY, Held, KnownDelay, KnownDelayError, Plan};
+use lab::tester::known_delay::{
+    ACCURACY, DelayComparison, FrameSchedule, KnownDelay, KnownDelayError,
+};
 use measure::statistics::Distribution;
 use measure::trial::TrialError;
 use serde_json::{Value as Json, json};
@@ -55,9 +57,9 @@ pub fn calibrate(arguments: &Measure) -> Exit {
     }
 }
 
-type Found = Vec<(String, Held)>;
+type CalibrationResults = Vec<(String, DelayComparison)>;
 
-fn all(arguments: &Measure) -> Result<Found, Failure> {
+fn all(arguments: &Measure) -> Result<CalibrationResults, Failure> {
     if arguments.pcapng.is_some() {
         let mistake = "`calibrate` keeps no frames: leave `--pcapng` out";
         return Err(Failure::Mistake(mistake.to_owned()));
@@ -81,7 +83,7 @@ fn all(arguments: &Measure) -> Result<Found, Failure> {
         let mut known = KnownDelay::with(relay, Arc::clone(&stop))?;
         for _ in 0..trials {
             steps.show(done, of);
-            known.trial(Plan {
+            known.trial(FrameSchedule {
                 interval: INTERVAL,
                 frames: FRAMES,
             })?;
@@ -104,7 +106,7 @@ impl From<KnownDelayError> for Failure {
     }
 }
 
-fn as_text(found: &Found) -> String {
+fn as_text(found: &CalibrationResults) -> String {
     let mut text = format!("The error of the tester, which is to be {ACCURACY} at p99 at most.\n");
     for (name, held) in found {
         let verdict = match held.is_accurate() {
@@ -130,7 +132,7 @@ fn as_text(found: &Found) -> String {
     text
 }
 
-fn as_json(found: &Found) -> Json {
+fn as_json(found: &CalibrationResults) -> Json {
     let relays = found.iter().map(|(name, held)| {
         json!({
             "relay": name,

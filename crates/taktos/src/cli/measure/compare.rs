@@ -68,8 +68,8 @@ pub struct Compare {
 pub fn compare(arguments: &Compare) -> Exit {
     let found = can_be_kept(arguments.out.as_deref()).and_then(|()| found(arguments));
     match found {
-        Ok(Found { both, ended: None }) => conclude(arguments, &compared(&both)),
-        Ok(Found {
+        Ok(MeasuredPair { both, ended: None }) => conclude(arguments, &compared(&both)),
+        Ok(MeasuredPair {
             both,
             ended: Some(ended),
         }) => {
@@ -98,7 +98,7 @@ pub fn compare(arguments: &Compare) -> Exit {
 }
 
 /// What there is of both, and why that is not all, if it is not.
-struct Found {
+struct MeasuredPair {
     both: [Vec<Measurement>; 2],
     ended: Option<Failure>,
 }
@@ -108,12 +108,12 @@ fn compared([first, second]: &[Vec<Measurement>; 2]) -> Comparison {
 }
 
 /// Returns what there is of both.
-fn found(arguments: &Compare) -> Result<Found, Failure> {
+fn found(arguments: &Compare) -> Result<MeasuredPair, Failure> {
     let both = [&arguments.first, &arguments.second];
     match both.map(|it| it.ends_with(".json")) {
         [true, true] => {
             let [first, second] = both.map(|it| read(Path::new(it)));
-            Ok(Found {
+            Ok(MeasuredPair {
                 both: [vec![first?], vec![second?]],
                 ended: None,
             })
@@ -137,7 +137,7 @@ fn read(path: &Path) -> Result<Measurement, Failure> {
     Measurement::from_json(&text).map_err(|error| mistake(error.to_string()))
 }
 
-fn measured(arguments: &Compare) -> Result<Found, Failure> {
+fn measured(arguments: &Compare) -> Result<MeasuredPair, Failure> {
     let target = |text: &str| {
         let target = text.parse::<Target>();
         target.map_err(|error| Failure::Mistake(error.to_string()))
@@ -189,7 +189,7 @@ fn measured(arguments: &Compare) -> Result<Found, Failure> {
         // Who keeps it only finds the same turns again.
         let _ = fs::remove_file(path);
     }
-    Ok(Found {
+    Ok(MeasuredPair {
         both: turns.found,
         ended: ended.err().map(Failure::from),
     })

@@ -4,7 +4,7 @@ use lab::tester::StampsWanted;
 
 /// Whose stamps are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Wanted {
+pub enum WantedStamps {
     /// The kernel's, at the driver.
     Kernel,
     /// Those of the network cards.
@@ -12,10 +12,10 @@ pub enum Wanted {
 }
 
 /// Returns whose stamps a tester is to take.
-pub fn wanted(chosen: Option<Wanted>) -> StampsWanted {
+pub fn wanted(chosen: Option<WantedStamps>) -> StampsWanted {
     match chosen {
         None => StampsWanted::Best,
-        Some(Wanted::Kernel) => StampsWanted::Kernel,
-        Some(Wanted::Hardware) => StampsWanted::Hardware,
+        Some(WantedStamps::Kernel) => StampsWanted::Kernel,
+        Some(WantedStamps::Hardware) => StampsWanted::Hardware,
     }
 }

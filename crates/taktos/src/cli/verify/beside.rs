@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use api::topology::Topology;
 use api::{LinkEnds, Place, Route};
-use certificate::compare::Said;
+use certificate::compare::ComparedStatement;
 use certificate::document::{Demand, Flow, Protection};
 use certificate::{Certificate, Difference, compare};
 use serde_json::json;
@@ -14,8 +14,8 @@ use units::{DataSize, Delay};
 
 use super::super::client::failure::complain;
 use super::super::exit::Exit;
+use super::super::scenario_file;
 use super::super::screen::say;
-use super::super::{queues, scenario_file};
 use crate::client::access::{self, Access, AccessError};
 use crate::client::{ClientError, Controller};
 use crate::web::document::{FlowDocument, FlowsDocument, RequirementDocument};
@@ -64,18 +64,18 @@ pub fn compare_with(certificate: &Certificate, to: &str, right: &Right) -> Resul
             right.ca.as_deref(),
         );
         let controller = Controller::new(told.map_err(unusable)?);
-        let told = Told::by(&controller).map_err(|error| complain(&error))?;
+        let told = ControllerAccount::by(&controller).map_err(|error| complain(&error))?;
         return Ok(Compared {
             differences: told.differences(certificate),
             left_out: &UNTOLD,
         });
     }
     let mut scenario = scenario_file::read(Path::new(to))?;
-    queues::settle(&mut scenario, &AtomicBool::new(false))?;
+    scenario_file::settle_queues(&mut scenario, &AtomicBool::new(false))?;
     let (network, demands) = (statement::network(&scenario), statement::demands(&scenario));
     let stated: Vec<&Demand> = certificate.flows.iter().map(|flow| &flow.demand).collect();
     let found: Vec<&Demand> = demands.iter().collect();
-    let said = |network, demands| Said {
+    let said = |network, demands| ComparedStatement {
         network: Some(network),
         demands,
     };
@@ -124,12 +124,12 @@ impl Right {
 }
 
 /// What a controller tells of its network and its flows.
-struct Told {
+struct ControllerAccount {
     topology: Topology,
     flows: Vec<FlowDocument>,
 }
 
-impl Told {
+impl ControllerAccount {
     fn by(controller: &Controller) -> Result<Self, ClientError> {
         let flows: FlowsDocument = controller.get("/api/v1/flows")?;
         Ok(Self {

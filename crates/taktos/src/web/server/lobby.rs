@@ -35,7 +35,7 @@ struct Client {
 
 /// The place of one client; given up when it is dropped.
 #[derive(Debug)]
-pub struct Place {
+pub struct ClientSlot {
     number: u64,
     inside: Arc<Mutex<Inside>>,
 }
@@ -43,7 +43,7 @@ pub struct Place {
 impl Lobby {
     /// Lets in a client from an address, and shows out another one if it has to; none if
     /// all are served. What is returned beside the place ends when it is to leave.
-    pub fn enter(&self, from: IpAddr) -> Option<(Place, Receiver<()>)> {
+    pub fn enter(&self, from: IpAddr) -> Option<(ClientSlot, Receiver<()>)> {
         let mut inside = lock(&self.inside);
         let of_one = inside.clients.values().filter(|client| client.from == from);
         // All programs of this machine share its address.
@@ -64,7 +64,7 @@ impl Lobby {
             _shown_out_when_dropped: sender,
         };
         inside.clients.insert(number, client);
-        let place = Place {
+        let place = ClientSlot {
             number,
             inside: Arc::clone(&self.inside),
         };
@@ -72,7 +72,7 @@ impl Lobby {
     }
 }
 
-impl Place {
+impl ClientSlot {
     /// Notes that the client waits for an answer.
     pub fn asks(&self) {
         if let Some(client) = lock(&self.inside).clients.get_mut(&self.number) {
@@ -91,7 +91,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ClientSlot {
     fn drop(&mut self) {
         lock(&self.inside).clients.remove(&self.number);
     }

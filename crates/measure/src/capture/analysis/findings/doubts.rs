@@ -2,7 +2,7 @@
 
 use units::Duration;
 
-use super::super::clocks::{Step, Trend};
+use super::super::clocks::{ClockStep, Trend};
 use super::super::{Analysis, Capture, Clocks, Question, Side};
 use super::{MOST_HOSTS, MOST_PAIRS, moment, side_of};
 use crate::capture::reader::{Contents, End, MOST_INTERFACES};
@@ -266,7 +266,7 @@ fn of_clocks(analysis: &Analysis, remarks: &mut Vec<String>) {
     }
     let [there, back] = trends.map(|trends| {
         let steps = trends.into_iter().flat_map(|trend| trend.steps);
-        let mut steps: Vec<Step> = steps.collect();
+        let mut steps: Vec<ClockStep> = steps.collect();
         steps.sort_by_key(|step| step.at_unix_ns);
         steps.dedup_by(|later, first| is_same(first, later));
         steps
@@ -281,7 +281,7 @@ fn of_clocks(analysis: &Analysis, remarks: &mut Vec<String>) {
     }
 }
 
-fn of_step(step: &Step, is_seen_both_ways: bool) -> String {
+fn of_step(step: &ClockStep, is_seen_both_ways: bool) -> String {
     let by = Duration::from_ns(step.later_ns.unsigned_abs());
     let way = match step.later_ns > 0 {
         true => "later",
@@ -301,7 +301,7 @@ fn of_step(step: &Step, is_seen_both_ways: bool) -> String {
 }
 
 /// Tells whether two steps are one: about the same time, and about the same size.
-fn is_same(one: &Step, other: &Step) -> bool {
+fn is_same(one: &ClockStep, other: &ClockStep) -> bool {
     let difference = one.later_ns.abs_diff(other.later_ns);
     one.at_unix_ns.abs_diff(other.at_unix_ns) <= SAME_MOMENT_NS
         && difference <= one.later_ns.unsigned_abs() / 4

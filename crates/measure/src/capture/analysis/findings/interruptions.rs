@@ -21,7 +21,7 @@ const LEAST_PERIODS: u64 = 3;
 const SOURCE: &str = "S0-3";
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Interruption {
+struct PacketInterruption {
     /// When the first packet should have arrived, less the least latency.
     from: u64,
     length: u64,
@@ -99,7 +99,7 @@ fn period(journeys: &Journeys) -> Option<Duration> {
 }
 
 /// Returns all interruptions of at least `least` nanoseconds.
-fn interruptions(journeys: &Journeys, least: u64) -> Vec<Interruption> {
+fn interruptions(journeys: &Journeys, least: u64) -> Vec<PacketInterruption> {
     let sent = journeys.arrived.iter().map(|it| it.sent);
     let mut expected: Vec<u64> = sent.chain(journeys.lost.iter().copied()).collect();
     expected.sort_unstable();
@@ -114,14 +114,14 @@ fn interruptions(journeys: &Journeys, least: u64) -> Vec<Interruption> {
         };
         let length = after.saturating_sub(from);
         if length > 0 && length >= least {
-            found.push(Interruption { from, length });
+            found.push(PacketInterruption { from, length });
         }
     }
     found
 }
 
-fn lost_within(journeys: &Journeys, longest: Option<Interruption>) -> u64 {
-    let Some(Interruption { from, length }) = longest else {
+fn lost_within(journeys: &Journeys, longest: Option<PacketInterruption>) -> u64 {
+    let Some(PacketInterruption { from, length }) = longest else {
         return 0;
     };
     let within = |at: &&u64| (from..=from.saturating_add(length)).contains(*at);
@@ -170,7 +170,7 @@ mod tests {
         };
 
         let found = |journeys: &Journeys| interruptions(journeys, 30);
-        let late = Interruption {
+        let late = PacketInterruption {
             from: 510,
             length: 60,
         };
@@ -182,7 +182,7 @@ mod tests {
 
         journeys.arrived.push(journey(700, 0));
         journeys.lost.extend([600, 610]);
-        let gap = Interruption {
+        let gap = PacketInterruption {
             from: 600,
             length: 100,
         };

@@ -34,7 +34,7 @@ pub(super) fn drawing_of(report: &Report, modes: &ModesReport) -> Element {
     let flows: Vec<(usize, &FlowReport)> = flows.take(MOST_LANES).collect();
     let lanes = TOP + STEP * count(modes.levels.len()) + GAP;
     let bottom = lanes + LANE * count(flows.len());
-    let axis = Axis {
+    let axis = TimeAxis {
         length_ns: as_f64(report.duration_ns.max(1)),
     };
     let stretches = stretches(report, modes);
@@ -63,11 +63,11 @@ pub(super) fn drawing_of(report: &Report, modes: &ModesReport) -> Element {
 }
 
 #[derive(Clone, Copy)]
-struct Axis {
+struct TimeAxis {
     length_ns: f64,
 }
 
-impl Axis {
+impl TimeAxis {
     fn x(&self, ns: u64) -> f64 {
         LEFT + (WIDTH - LEFT - RIGHT) * (as_f64(ns) / self.length_ns).clamp(0.0, 1.0)
     }
@@ -103,7 +103,7 @@ fn level_names(modes: &ModesReport) -> Vec<Element> {
     names.collect()
 }
 
-fn steps(axis: &Axis, modes: &ModesReport, stretches: &[Stretch]) -> Element {
+fn steps(axis: &TimeAxis, modes: &ModesReport, stretches: &[Stretch]) -> Element {
     let points = stretches.iter().flat_map(|it| {
         let y = height(modes, it.level);
         [(axis.x(it.from_ns), y), (axis.x(it.to_ns), y)]
@@ -125,7 +125,7 @@ fn steps(axis: &Axis, modes: &ModesReport, stretches: &[Stretch]) -> Element {
 }
 
 fn lane_of(
-    axis: &Axis,
+    axis: &TimeAxis,
     (index, flow): (usize, &FlowReport),
     stretches: &[Stretch],
     top: f64,
@@ -150,7 +150,7 @@ fn lane_of(
     lane
 }
 
-fn marks(axis: &Axis, modes: &ModesReport, flow: &FlowReport, top: f64) -> Vec<Element> {
+fn marks(axis: &TimeAxis, modes: &ModesReport, flow: &FlowReport, top: f64) -> Vec<Element> {
     let own = modes.violations.iter();
     let own = own.filter(|one| one.flow == flow.facts.name);
     let marks = own.take(MOST_MARKS).map(|one| {

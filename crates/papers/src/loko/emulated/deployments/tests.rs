@@ -1,6 +1,6 @@
 use super::*;
 
-const SHORT: Effort = Effort {
+const SHORT: Repetitions = Repetitions {
     runs: 2,
     length: Duration::from_secs(2),
 };

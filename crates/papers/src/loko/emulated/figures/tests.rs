@@ -1,6 +1,6 @@
 use super::*;
 
-const SHORT: Effort = Effort {
+const SHORT: Repetitions = Repetitions {
     runs: 2,
     length: Duration::from_secs(3),
 };
@@ -55,7 +55,7 @@ fn echoes_break_a_promise_that_does_not_know_them() {
 
 #[test]
 fn progress_ends_at_its_end() {
-    let effort = Effort {
+    let effort = Repetitions {
         runs: 1,
         length: Duration::from_ms(1),
     };
@@ -80,7 +80,7 @@ fn promises_are_those_of_the_paper() {
     }
 }
 
-fn point(part: &Part, value: u64) -> Observation {
+fn point(part: &FigurePart, value: u64) -> Observation {
     let allocation = allocation(part.fraction).unwrap();
     let run = part.run(&allocation, value, 1).unwrap();
     Observation::of(&run, allocation.end_to_end(SWITCHES), SHORT, &mut || {})

@@ -32,10 +32,10 @@ fn a_host_sends_the_part_of_its_contract_that_its_load_says() {
         .least_in(units::Delay::from_ns(LENGTH.as_ns()));
     let frames = whole.as_bits() / frame().size().as_bits();
 
-    let busy = sendings(1, contract, Load::BUSY).len() as u64;
-    let always = sendings(1, contract, Load::ALL_THE_TIME).len() as u64;
+    let busy = sendings(1, contract, OfferedLoad::BUSY).len() as u64;
+    let always = sendings(1, contract, OfferedLoad::ALL_THE_TIME).len() as u64;
 
-    let expected = frames * Load::BUSY.percent / 100;
+    let expected = frames * OfferedLoad::BUSY.percent / 100;
     assert!(
         busy.abs_diff(expected) * 10 < expected,
         "{busy} of {expected}"
@@ -48,7 +48,7 @@ fn a_host_sends_the_part_of_its_contract_that_its_load_says() {
 
 #[test]
 fn a_burst_leaves_at_the_rate_of_the_cable() {
-    let sendings = sendings(1, contract(1_000, 4), Load::ALL_THE_TIME);
+    let sendings = sendings(1, contract(1_000, 4), OfferedLoad::ALL_THE_TIME);
 
     let gap = LINK.time_to_send(GAP).round_up();
     let together = sendings
@@ -59,10 +59,10 @@ fn a_burst_leaves_at_the_rate_of_the_cable() {
 
 #[test]
 fn a_burst_smaller_than_a_frame_sends_nothing() {
-    assert_eq!(sendings(1, contract(1_000, 0), Load::BUSY), []);
+    assert_eq!(sendings(1, contract(1_000, 0), OfferedLoad::BUSY), []);
 }
 
-fn sendings(seed: u64, contract: Contract, load: Load) -> Vec<Sending> {
+fn sendings(seed: u64, contract: Contract, load: OfferedLoad) -> Vec<Sending> {
     let begin = Instant::ZERO;
     let during = (begin, begin + LENGTH);
     let mut host = ShapedHost::new(&frame(), contract, load, LINK, during, seed);
@@ -81,8 +81,8 @@ fn contract(kbps: u64, frames: u64) -> Contract {
     }
 }
 
-fn loads() -> impl Strategy<Value = Load> {
-    (1u64..100, 1u64..200).prop_map(|(burst, percent)| Load { burst, percent })
+fn loads() -> impl Strategy<Value = OfferedLoad> {
+    (1u64..100, 1u64..200).prop_map(|(burst, percent)| OfferedLoad { burst, percent })
 }
 
 fn frame() -> Frame {

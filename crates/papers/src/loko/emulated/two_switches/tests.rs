@@ -6,7 +6,7 @@ use super::*;
 
 #[test]
 fn a_frame_that_waits_for_nobody_takes_twice_a_switch_and_twice_a_cable() {
-    let run = Run {
+    let run = EmulatedRun {
         contracts: [Some(slow()), None],
         ..run()
     };
@@ -33,7 +33,7 @@ fn the_table_of_the_experiment_is_that_of_the_model() {
 #[test]
 fn used_entries_in_front_are_found_faster() {
     let least = |table| {
-        let run = Run {
+        let run = EmulatedRun {
             table,
             contracts: [Some(slow()), None],
             ..run()
@@ -47,7 +47,7 @@ fn used_entries_in_front_are_found_faster() {
 #[test]
 fn echoes_delay_frames() {
     let longest = |echoes_a_second| {
-        let run = Run {
+        let run = EmulatedRun {
             echoes_a_second,
             contracts: [Some(slow()), None],
             ..run()
@@ -61,7 +61,7 @@ fn echoes_delay_frames() {
 #[test]
 fn the_same_seed_gives_the_same_run() {
     assert_eq!(run().observe(), run().observe());
-    assert_ne!(run().observe(), Run { seed: 2, ..run() }.observe());
+    assert_ne!(run().observe(), EmulatedRun { seed: 2, ..run() }.observe());
 }
 
 proptest! {
@@ -92,10 +92,10 @@ fn the_full_rate_is_kept_by_a_loop_without_a_rest() {
         rest_of_loop: units::Delay::ZERO,
         ..Profile::ZODIAC_FX
     };
-    let with_profile = |profile| Run {
+    let with_profile = |profile| EmulatedRun {
         profile,
         contracts: contracts(&allocation, 0, 0, [100, 100]).unwrap(),
-        load: Load::ALL_THE_TIME,
+        load: OfferedLoad::ALL_THE_TIME,
         length: Duration::from_secs(10),
         ..run()
     };
@@ -111,11 +111,11 @@ fn keeps_its_promise(
     fraction: Fraction,
     ratio: u64,
     rate_percent: u64,
-    load: Load,
+    load: OfferedLoad,
     seed: u64,
 ) -> Result<(), TestCaseError> {
     let allocation = allocation(fraction).unwrap();
-    let run = Run {
+    let run = EmulatedRun {
         contracts: contracts(&allocation, ratio, 0, [rate_percent, 100]).unwrap(),
         load,
         length: Duration::from_secs(2),
@@ -134,8 +134,8 @@ fn keeps_its_promise(
     Ok(())
 }
 
-fn loads() -> impl Strategy<Value = Load> {
-    (1u64..200, 20u64..200).prop_map(|(burst, percent)| Load { burst, percent })
+fn loads() -> impl Strategy<Value = OfferedLoad> {
+    (1u64..200, 20u64..200).prop_map(|(burst, percent)| OfferedLoad { burst, percent })
 }
 
 /// A tenth of what one switch can do, frame by frame.
@@ -146,13 +146,13 @@ fn slow() -> Contract {
     }
 }
 
-fn run() -> Run {
-    Run {
+fn run() -> EmulatedRun {
+    EmulatedRun {
         profile: Profile::ZODIAC_FX,
         table: TableOrder::WORST,
         frame: FRAME,
         contracts: [Some(slow()); 2],
-        load: Load::BUSY,
+        load: OfferedLoad::BUSY,
         echoes_a_second: 0,
         length: Duration::from_secs(1),
         seed: 1,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::super::failure;
 use super::super::flows::time;
 use super::super::sheet::{Head, count, draw, harmless, harmless_document};
-use super::Wanted;
+use super::WantedFlows;
 use crate::web::document::{DecisionDocument, DecisionsDocument, RequirementDocument};
 
 /// How many flows of a conflict are named.
@@ -47,7 +47,7 @@ impl Decided {
     }
 
     /// Returns them as one document, with what of a file was not asked for.
-    pub fn json(&self, wanted: &Wanted) -> String {
+    pub fn json(&self, wanted: &WantedFlows) -> String {
         let verdict = match self.any_refused() {
             true => "refused",
             false => "admitted",

@@ -16,7 +16,7 @@ use super::super::super::exit::Exit;
 use super::super::super::screen::say;
 use super::super::super::text_file;
 use super::super::sheet::{count, harmless};
-use super::{Admit, Wanted, protection};
+use super::{Admit, WantedFlows, protection};
 use crate::web::document::{MatchDocument, RequirementDocument};
 use run::experiment::plan::{LARGEST_FRAME, SMALLEST_FRAME};
 
@@ -28,7 +28,7 @@ const BEST_EFFORT_BPS: u64 = 1_000_000;
 /// How to read a file.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Flows of a file")]
-pub struct Reading {
+pub struct FileOptions {
     /// How the network calls a host of the file, as in `MU01=h1`; may be repeated.
     #[arg(long, value_name = "NAME=HOST", value_parser = renamed, requires = "from")]
     host: Vec<(String, String)>,
@@ -60,7 +60,7 @@ fn renamed(text: &str) -> Result<(String, String), String> {
 }
 
 /// Reads the flows of a file, and says what of it cannot be used.
-pub fn read(path: &Path, arguments: &Admit) -> Result<Wanted, Exit> {
+pub fn read(path: &Path, arguments: &Admit) -> Result<WantedFlows, Exit> {
     let text = text_file::read(path, LONGEST_DESCRIPTION)?;
     let options = Options {
         deadline: arguments.deadline,
@@ -82,7 +82,7 @@ pub fn read(path: &Path, arguments: &Admit) -> Result<Wanted, Exit> {
         require_enforced: arguments.require.is_some(),
         ..requirement(flow, &hosts)
     });
-    Ok(Wanted {
+    Ok(WantedFlows {
         requirements: requirements.collect(),
         left_out: set.left_out,
         assumed: set.assumed,

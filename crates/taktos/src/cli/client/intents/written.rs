@@ -3,14 +3,14 @@
 use api::{Extent, FrameAction, IntentKind, Scope, Waypoint};
 use wire::openflow::PortNumber;
 
-use super::super::endpoint::Written;
-use super::super::frames::Frames;
+use super::super::endpoint::WrittenEndpoint;
+use super::super::frames::FrameMatchArgs;
 use crate::web::document::EndpointDocument;
 use crate::web::document::intent::{FrameMatchDocument, IntentDocument};
 
 /// What is to hold.
 #[derive(Debug, clap::Subcommand)]
-pub enum Kind {
+pub enum WrittenIntent {
     /// Two hosts reach each other, wherever they are.
     HostToHost {
         /// One host.
@@ -21,19 +21,19 @@ pub enum Kind {
     /// What enters at one place and matches leaves at another.
     PointToPoint {
         /// Where frames enter: a host, or a port as SWITCH:PORT.
-        from: Written,
+        from: WrittenEndpoint,
         /// Where they leave.
-        to: Written,
+        to: WrittenEndpoint,
         #[command(flatten)]
         frames: MatchedFrames,
     },
     /// What enters at one place and matches leaves at several.
     Multicast {
         /// Where frames enter: a host, or a port as SWITCH:PORT.
-        from: Written,
+        from: WrittenEndpoint,
         /// Where they leave.
         #[arg(required = true)]
-        to: Vec<Written>,
+        to: Vec<WrittenEndpoint>,
         #[command(flatten)]
         frames: MatchedFrames,
     },
@@ -41,9 +41,9 @@ pub enum Kind {
     /// places in this order.
     Path {
         /// Where frames enter: a host, or a port as SWITCH:PORT.
-        from: Written,
+        from: WrittenEndpoint,
         /// Where they leave.
-        to: Written,
+        to: WrittenEndpoint,
         /// What they pass: switches by name, links as in `1:2-3:1`.
         #[arg(long, value_name = "PLACE", value_delimiter = ',')]
         through: Vec<String>,
@@ -84,7 +84,7 @@ pub struct MatchedFrames {
     #[arg(long, value_name = "MAC", help_heading = "Which frames")]
     from_address: Option<String>,
     #[command(flatten)]
-    frames: Frames,
+    frames: FrameMatchArgs,
 }
 
 fn action(text: &str) -> Result<FrameAction<String>, String> {
@@ -127,10 +127,10 @@ impl MatchedFrames {
     }
 }
 
-impl Kind {
+impl WrittenIntent {
     /// Returns what is to hold, under a name.
     pub fn named(&self, name: &str) -> IntentDocument {
-        let place = |written: &Written| -> EndpointDocument { written.0.clone() };
+        let place = |written: &WrittenEndpoint| -> EndpointDocument { written.0.clone() };
         let kind = match self {
             Self::HostToHost { one, other } => IntentKind::HostToHost {
                 one: one.clone(),

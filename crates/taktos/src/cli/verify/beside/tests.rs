@@ -15,7 +15,7 @@ const DIAMOND: &str = include_str!("../../../../../../scenarios/diamond.toml");
 
 /// What a controller of the diamond tells once its flow is admitted and installed, and
 /// the certificate of the scenario.
-fn diamond() -> (Told, Certificate) {
+fn diamond() -> (ControllerAccount, Certificate) {
     let text = DIAMOND.replace(
         "[switches]",
         "[controller]\nhosts = \"scenario\"\n[switches]",
@@ -55,7 +55,7 @@ fn diamond() -> (Told, Certificate) {
     let Some(Reply::View(view)) = wait(Some(Request::View), 10) else {
         panic!("the view")
     };
-    let told = Told {
+    let told = ControllerAccount {
         topology: names.topology(&view),
         flows: flows
             .iter()

@@ -1,3 +1,0 @@
-//! What the tests of methods share.
-
-pub(crate) mod known_device;
