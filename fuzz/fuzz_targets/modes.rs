@@ -1,4 +1,4 @@
-//! What a script wants of criticality modes: messages of a controller, and signals of
+//! What a script wants of criticality modes and of how long frames stay: messages of a controller, and signals of
 //! neighbours, right and wrong ones.
 
 use units::Duration;
@@ -6,12 +6,13 @@ use wire::ethernet::{EtherType, MacAddress};
 use wire::mode_signal::{Kind, Level, Mode, ModeSignal};
 use wire::openflow::oxm::Masked;
 use wire::openflow::taktos::{
-    LevelSet, ModeCommand, ModeConfig, ModeFlags, ModeKey, ModeMessage, ModeSet, MonitorCommand,
-    MonitorContract, MonitorId, MonitorMod, QueuedFrameActions, ShadowMod, Trunk,
+    HopConfig, HopMessage, LevelSet, ModeCommand, ModeConfig, ModeFlags, ModeKey, ModeMessage,
+    ModeSet, MonitorCommand, MonitorContract, MonitorId, MonitorMod, QueuedFrameActions, ShadowMod,
+    Trunk, WatchedQueue,
 };
 use wire::openflow::{
     Action, Actions, DatapathId, Fields, FlowMod, FlowModCommand, Instruction, Instructions,
-    MatchField, Message, PortNumber, Sequence, TableId, TransactionId,
+    MatchField, Message, PortNumber, QueueId, Sequence, TableId, TransactionId,
 };
 
 use crate::script::Script;
@@ -20,7 +21,7 @@ const KEY: ModeKey = ModeKey([3; 16]);
 
 /// Returns the message about modes that the script asks for.
 pub fn message(script: &mut Script<'_>) -> Option<Vec<u8>> {
-    match script.byte()? % 5 {
+    match script.byte()? % 6 {
         0 => config(script),
         1 => monitor(script),
         2 => {
@@ -32,11 +33,31 @@ pub fn message(script: &mut Script<'_>) -> Option<Vec<u8>> {
             }))))
         }
         3 => entry(script, None),
+        4 => hops(script),
         _ => {
             let levels = LevelSet(script.byte()?);
             entry(script, Some(levels))
         }
     }
+}
+
+/// Returns the message that says which queues are watched.
+fn hops(script: &mut Script<'_>) -> Option<Vec<u8>> {
+    let mut queues = Vec::new();
+    for _ in 0..script.byte()? % 4 {
+        queues.push(WatchedQueue {
+            port: PortNumber(u32::from(script.byte()? % 5)),
+            queue: QueueId(u32::from(script.byte()? % 9)),
+            budget: match script.byte()? {
+                u8::MAX => None,
+                us => Some(Duration::from_us(us.into())),
+            },
+        });
+    }
+    let queues = Sequence::of(&queues);
+    Some(written(&Message::Hop(HopMessage::Config(HopConfig {
+        queues,
+    }))))
 }
 
 /// Returns the signal that the script asks for, or what is nearly one.

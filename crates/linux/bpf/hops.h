@@ -13,6 +13,12 @@
 /* More frames in one than this are counted as so many. */
 #define SEGMENTS_MAX 0xffffu
 
+/* Returns where in a line a key stands if nothing stood there before it. */
+INLINE u32 first_way(u64 hash)
+{
+	return hash >> 61;
+}
+
 /* Returns what stands for the entry and the queue of an output. */
 INLINE u64 hop_key(const struct output *output, u32 table, u64 rank)
 {
@@ -21,24 +27,21 @@ INLINE u64 hop_key(const struct output *output, u32 table, u64 rank)
 	       HOP_KEY_IS_THERE;
 }
 
-/* Returns where a key stands in its line, or NO_WAY. */
-INLINE u32 find_key(const u64 *keys, u64 key)
-{
-	u32 found = NO_WAY;
-#pragma unroll
-	for (u32 way = 0; way < HOP_KEYS_RECORD_WORDS; way++)
-		if ((READ_ONCE(keys[way]) & HOP_KEY_BITS) == key)
-			found = way;
-	return found;
-}
-
-/* Puts a key into its line. Returns where, or NO_WAY if that is full. */
+/* Returns where a key stands in its line, which is looked at from one place on; puts it
+ * there if it does not. Returns NO_WAY if there is no room. */
 CHECKED_ONCE u32 take_key(u32 line, u64 key, u32 index)
 {
 	u64 *keys = record(&hop_keys, line);
 	if (!keys)
 		return NO_WAY;
-	for (u32 way = 0; way < HOP_KEYS_RECORD_WORDS; way++) {
+	u32 first = first_way(key * HOP_MULTIPLIER);
+	for (u32 step = 0; step < HOP_KEYS_RECORD_WORDS; step++) {
+		u32 way = slot(first + step, HOP_KEYS_RECORD_WORDS);
+		if ((READ_ONCE(keys[way]) & HOP_KEY_BITS) == key)
+			return way;
+	}
+	for (u32 step = 0; step < HOP_KEYS_RECORD_WORDS; step++) {
+		u32 way = slot(first + step, HOP_KEYS_RECORD_WORDS);
 		u64 before = READ_ONCE(keys[way]);
 		u64 there = before & HOP_KEY_BITS;
 		if (!there) {
@@ -78,12 +81,13 @@ INLINE u32 hop_mark(const struct output *output, const struct visit *visit, u64 
 	if (!setting || !entry || !port || !setting[SETTINGS_HOP_SPACE])
 		return 0;
 	u64 key = hop_key(output, visit->table, entry[ENTRY_RANK]);
-	u32 line = key * HOP_MULTIPLIER >> 32 & setting[SETTINGS_HOP_LINES];
+	u64 hash = key * HOP_MULTIPLIER;
+	u32 line = (u32)(hash >> 32) & (u32)setting[SETTINGS_HOP_LINES];
 	const u64 *keys = record(&hop_keys, line);
 	if (!keys)
 		return 0;
-	u32 way = find_key(keys, key);
-	if (unlikely(way == NO_WAY)) {
+	u32 way = slot(first_way(hash), HOP_KEYS_RECORD_WORDS);
+	if (unlikely((READ_ONCE(keys[way]) & HOP_KEY_BITS) != key)) {
 		way = take_key(line, key, low(entry[ENTRY_INDEX]));
 		if (way >= NO_WAY)
 			return 0;

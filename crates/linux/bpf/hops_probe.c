@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sends frames back that look as if a switch had let them carry a mark and a time, for
- * tests of who sees them leave. Both stand in the frame, behind its type.
+ * tests of who sees them leave. Both stand in the frame, where its payload is if it is TCP
+ * over IPv4.
  */
 #include "kernel.h"
 #include "layout.h"
 
-#define NETWORK_AT 14
+#define PAYLOAD_AT 54
 
 struct said {
 	u32 mark;
@@ -18,7 +19,7 @@ struct said {
 PROGRAM int bounce(struct __sk_buff *frame)
 {
 	struct said said;
-	if (skb_load_bytes(frame, NETWORK_AT, &said, sizeof(said)))
+	if (skb_load_bytes(frame, PAYLOAD_AT, &said, sizeof(said)))
 		return TC_ACT_SHOT;
 	frame->mark = said.mark;
 	frame->tc_index = (u16)said.frames;

@@ -6,6 +6,7 @@ use wire::openflow::PortNumber;
 
 use crate::agent::{Agent, CloseReason, ConnectionId, Demand, Peer, earlier};
 use crate::buffer_pool::{Arrival, SlotIndex};
+use crate::compiled::Departures;
 use crate::config::Config;
 use crate::cost::Cost;
 use crate::counters::{PortCounters, QueueCounters, QueueTally, SwitchCounters, Unreceived};
@@ -328,6 +329,11 @@ impl Switch {
     #[must_use]
     pub fn watches_hops(&self) -> bool {
         self.pipeline.egress.hops.is_on()
+    }
+
+    /// Says who sees frames leave from now on that walks of the compiled form send.
+    pub fn see_departures(&mut self, departures: Departures) {
+        self.pipeline.egress.hops.see_departures(departures);
     }
 
     /// Returns how many bytes of a connection the switch takes for now. Whoever

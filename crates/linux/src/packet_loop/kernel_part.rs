@@ -3,7 +3,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 
-use switch::compiled::Carried;
+use switch::compiled::{Carried, Departures};
 use switch::modes::Violation;
 use switch::{Input, Switch, Unreceived};
 use units::Instant;
@@ -61,18 +61,21 @@ impl KernelPart {
 
     /// Has frames seen where they leave as long as the switch wants to know.
     #[inline]
-    pub(super) fn heed_hops(&mut self, switch: &Switch) {
-        if switch.watches_hops() != self.watches_hops {
-            self.change_hops(switch.watches_hops());
+    pub(super) fn heed_hops(&mut self, switch: &mut Switch) {
+        let is_wanted = switch.watches_hops();
+        if is_wanted != self.watches_hops {
+            let departures = self.change_hops(is_wanted);
+            switch.see_departures(departures);
         }
     }
 
-    fn change_hops(&mut self, is_wanted: bool) {
+    /// Returns who sees frames leave then.
+    fn change_hops(&mut self, is_wanted: bool) -> Departures {
         self.watches_hops = is_wanted;
-        if let Some(hops) = self.engine.hook().hops() {
-            // It could be done when the engine was opened; frames that are not seen are in
-            // no record.
-            let _ = hops.want(is_wanted);
+        // It could be done when the engine was opened, and may be forbidden since.
+        match self.engine.hook().hops().map(|hops| hops.want(is_wanted)) {
+            Some(Ok(())) => Departures::Seen,
+            Some(Err(_)) | None => Departures::Unseen,
         }
     }
 

@@ -3,8 +3,8 @@
 //! It is made once, and does not grow: what does not fit is left to the switch's
 //! own core. An entry that is changed has two records until nobody can see the old
 //! one any more, and a bundle may change all entries at once, so there are two
-//! records for each entry. With 1,024 entries all regions together have about a
-//! megabyte and a half.
+//! records for each entry. With 1,024 entries all regions together have about 1.7
+//! megabytes.
 
 use super::layout::{Region, limit};
 use crate::config::Config;

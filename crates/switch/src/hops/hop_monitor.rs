@@ -137,6 +137,11 @@ impl HopMonitor {
         self.is_on
     }
 
+    /// Says who sees the frames leave that the core does not send.
+    pub(crate) fn see_departures(&mut self, departures: Departures) {
+        self.departures = departures;
+    }
+
     /// Returns who sees the frames leave that the core does not send.
     pub(crate) const fn departures(&self) -> Departures {
         self.departures

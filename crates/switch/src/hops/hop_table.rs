@@ -110,12 +110,12 @@ impl HopTable {
     /// there is no room.
     pub(super) fn place_of(&self, key: HopKey) -> Option<HopPlace> {
         let word = key.word();
-        let first = self.line_of(word) * WAYS;
-        let found = (first..first + WAYS).find(|at| self.keys.get(*at) & hop::KEY_BITS == word);
+        let ways = || self.ways(word);
+        let found = ways().find(|at| self.keys.get(*at) & hop::KEY_BITS == word);
         if let Some(at) = found {
             return Some(place(at, self.keys.get(at)));
         }
-        for at in first..first + WAYS {
+        for at in ways() {
             let before = self.keys.get(at);
             let is_free = before & hop::KEY_BITS == 0;
             if is_free && self.keys.replace(at, before, before | word) {
@@ -128,9 +128,13 @@ impl HopTable {
         None
     }
 
-    fn line_of(&self, word: u64) -> usize {
-        let hash = word.wrapping_mul(MULTIPLIER) >> 32;
-        usize::try_from(hash).expect("32 bits fit") & (self.lines - 1)
+    /// Returns the places where a key may stand, the first one first.
+    fn ways(&self, word: u64) -> impl Iterator<Item = usize> + use<> {
+        let hash = word.wrapping_mul(MULTIPLIER);
+        let small = |part: u64| usize::try_from(part).expect("32 bits fit");
+        let line = small(hash >> 32) & (self.lines - 1);
+        let first = small(hash >> 61);
+        (first..first + WAYS).map(move |way| line * WAYS + way % WAYS)
     }
 
     /// Returns what the record at a place is about, if one stands there.

@@ -106,6 +106,9 @@ impl OpenedEngine {
         let mut text = format!("{engine} ({})", self.reason);
         if let Some(engine) = &self.engine {
             describe_kernel(engine.features(), &mut text);
+            if let Some(reason) = engine.blindness() {
+                text.push_str(&format!("; how long frames stay is not seen: {reason}"));
+            }
             let mut manners: Vec<_> = self.ports.iter().filter_map(OpenedPort::hung).collect();
             manners.sort_unstable();
             manners.dedup();

@@ -6,8 +6,9 @@
 //! eight keys, that of record `r` in word `r` of them all. With `k` the key without its turn,
 //! it stands somewhere in line `(k * 0x9e3779b97f4a7c15 >> 32) & lines` of those,
 //! modulo 2^64, where `lines` is [`settings::HOP_LINES`](super::settings::HOP_LINES).
-//! Whoever needs a record and finds no key takes a word of the line whose lowest 52 bits are
-//! zero, by one atomic instruction. It happens that two records are about the same, when a
+//! A line is looked at from word `k * 0x9e3779b97f4a7c15 >> 61` on, and round. Whoever needs a
+//! record and finds no key takes the first word of the line whose lowest 52 bits are zero, by
+//! one atomic instruction. It happens that two records are about the same, when a
 //! word of the line is given up while two look for one.
 
 /// Where frames have to leave for this record: the number of the interface (low half), the
