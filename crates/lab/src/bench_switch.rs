@@ -15,12 +15,12 @@ use linux::sender::Sender;
 use linux::tap::{Direction, Tap};
 use switch::{Config, Pacing, PortConfig};
 use thiserror::Error;
-use units::{BitRate, Duration, Instant};
+use units::{BitRate, DataSize, Duration, Instant};
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::oxm::Masked;
 use wire::openflow::taktos::{
     HopConfig, HopMessage, ModeMessage, MonitorCommand, MonitorContract, MonitorId, MonitorMod,
-    WatchedQueue,
+    Police, WatchedQueue,
 };
 use wire::openflow::{
     Action, DatapathId, FlowMod, FlowModCommand, MatchField, PortNumber, QueueId, Sequence,
@@ -41,6 +41,14 @@ const ETHER_TYPE: [u8; 2] = [0x88, 0xb5];
 /// Of the entry that forwards; those before it have more.
 const PRIORITY: u16 = 10;
 const MONITOR: MonitorId = MonitorId(1);
+/// A contract that nobody breaks.
+const GENEROUS: Police = Police {
+    smallest: DataSize::from_bytes(84),
+    largest: DataSize::from_bytes(10_000),
+    rate: BitRate::from_mbps(400_000),
+    burst: DataSize::from_bytes(1_000_000_000),
+    frames: None,
+};
 /// What a hop may take: longer than any takes here, unless the machine stands still.
 const HOP_BUDGET: Duration = Duration::from_ms(10);
 /// The queue of the frames.
@@ -80,6 +88,8 @@ pub enum Watching {
     Monitor,
     /// Whoever wants to know how long frames stay, against a budget.
     Hops,
+    /// A policer, by a contract that nobody breaks.
+    Police,
 }
 
 /// Where messages go that [`BenchSwitch::join_messages`] forwards.
@@ -154,6 +164,9 @@ impl BenchSwitch {
             self.watch()?;
             actions.push(Action::FlowMonitor(MONITOR));
         }
+        if watching == Watching::Police {
+            actions.push(Action::Police(GENEROUS));
+        }
         self.watch_hops(watching)?;
         actions.push(Action::output(PortNumber(2)));
         let fields = [
@@ -184,7 +197,7 @@ impl BenchSwitch {
         }];
         let queues = match watching {
             Watching::Hops => Sequence::of(&queue),
-            Watching::Nobody | Watching::Monitor => Sequence::EMPTY,
+            Watching::Nobody | Watching::Monitor | Watching::Police => Sequence::EMPTY,
         };
         let config = HopMessage::Config(HopConfig { queues });
         self.agent.tell(|out| config.emit(TransactionId(0), out))

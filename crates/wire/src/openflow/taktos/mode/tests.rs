@@ -128,7 +128,7 @@ fn what_makes_no_sense_is_refused_with_its_own_error() {
 }
 
 #[test]
-fn actions_of_ours_have_sixteen_bytes() {
+fn actions_about_modes_have_sixteen_bytes() {
     let fates = QueuedFrameActions::STAY
         .with(Level::LOWEST, QueuedFrameAction::Move(3))
         .with(high(), QueuedFrameAction::Drop);
@@ -160,7 +160,7 @@ fn actions_of_ours_have_sixteen_bytes() {
         ErrorKind::BadAction(BadAction::BadArgument)
     );
     assert_eq!(
-        code(&bytes(4, [0; 4])),
+        code(&bytes(5, [0; 4])),
         ErrorKind::BadAction(BadAction::BadExperimenterType)
     );
 }
