@@ -45,7 +45,7 @@ pub use contract::{
     MMS_REQUEST, MessageFrames, SMALLEST_FRAME, wire_size,
 };
 pub use emulation::{Emulation, Latency, MILLION, Occupancy, Quantiles};
-pub use event::{Change, Event};
+pub use event::{Change, ErrorKind, Event, Excess, ForeignFrames, PlantedError};
 pub use flow::{
     BestEffort, Criticality, Destination, Flow, Goose, Message, Mms, Protection, SampledValues,
     StateChanges, TokenBucket, Trace, Traffic,

@@ -94,7 +94,7 @@ fn read(name: &str, file: &Record<'_>, load: &mut Loader<'_>, problems: &mut Pro
         levels: &levels,
         duration,
     };
-    let (events, violations) = events::read(file, &subjects, problems);
+    let (events, violations, errors) = events::read(file, &subjects, problems);
     let measurement = file.record("measurement", &MEASUREMENT);
     let measurement = settings::measurement(&measurement, &network, duration, problems);
 
@@ -109,6 +109,7 @@ fn read(name: &str, file: &Record<'_>, load: &mut Loader<'_>, problems: &mut Pro
         imports,
         events,
         violations,
+        errors,
         modes: levels.modes,
         admission: settings::admission(&file.record("admission", &ADMISSION)),
         control: settings::control(&file.record("controller", &CONTROLLER)),

@@ -117,6 +117,14 @@ impl<'a> Record<'a> {
         self.scalar(key, Shape::number)
     }
 
+    pub(crate) fn factor(&self, key: &str) -> Option<u32> {
+        self.scalar(key, Shape::factor)
+    }
+
+    pub(crate) fn percent(&self, key: &str) -> Option<u32> {
+        self.scalar(key, Shape::percent)
+    }
+
     pub(crate) fn choice(&self, key: &str) -> Option<&'static str> {
         self.scalar(key, Shape::choice)
     }

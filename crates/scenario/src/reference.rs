@@ -84,6 +84,8 @@ fn table_of(shape: &Shape) -> Option<(Nesting, &'static Table)> {
         | Shape::Length
         | Shape::Integer { .. }
         | Shape::Number
+        | Shape::Factor
+        | Shape::Percent
         | Shape::Choice(_)
         | Shape::Mac
         | Shape::Address => None,
@@ -98,6 +100,7 @@ fn value_of(shape: &Shape) -> String {
         | Shape::Rate
         | Shape::Size
         | Shape::Length
+        | Shape::Percent
         | Shape::Mac
         | Shape::Address => {
             let (what, example) = shape.example();
@@ -106,6 +109,7 @@ fn value_of(shape: &Shape) -> String {
         Shape::TimeOrNever => format!("{} or `\"{NEVER}\"`", value_of(&Shape::Time(Zero::Refused))),
         Shape::Integer { least, most } => format!("{least} to {most}"),
         Shape::Number => "integer".to_owned(),
+        Shape::Factor => "number above 1".to_owned(),
         Shape::Choice(choice) => {
             let words = choice.words.iter().map(|word| format!("`\"{word}\"`"));
             words.collect::<Vec<_>>().join(", ")

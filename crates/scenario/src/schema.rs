@@ -91,6 +91,12 @@ fn schema_of(
             ("maximum", json!(most)),
         ]),
         Shape::Number => fields([("type", json!("integer")), ("minimum", json!(0))]),
+        Shape::Factor => fields([
+            ("type", json!("number")),
+            ("exclusiveMinimum", json!(1)),
+            ("maximum", json!(1000)),
+        ]),
+        Shape::Percent => quantity("%", shape),
         Shape::Choice(choice) => fields([("enum", json!(choice.words))]),
         Shape::Mac => pattern("^([0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}$", shape),
         Shape::Address => pattern(r"^([0-9]{1,3}\.){3}[0-9]{1,3}$", shape),

@@ -14,7 +14,20 @@ static EVENT_KINDS: Choice = Choice {
         "switch-kill",
         "switch-restart",
         "violate",
+        "slow-switch",
+        "slow-link",
+        "exceed",
+        "foreign",
+        "flood",
     ],
+};
+
+/// The word for frames to all hosts.
+pub(crate) const BROADCAST: &str = "broadcast";
+
+static FLOOD_DESTINATIONS: Choice = Choice {
+    what: "destination",
+    words: &["random", BROADCAST],
 };
 
 /// The word for hosts that are known from the scenario.
@@ -99,9 +112,14 @@ pub(crate) static EVENT: Table = Table {
             "link",
             Optional,
             Shape::Text,
-            "the link that is cut or healed",
+            "the link that is cut, healed or slow",
         ),
-        key("host", Optional, Shape::Text, "the host that moves"),
+        key(
+            "host",
+            Optional,
+            Shape::Text,
+            "the host that moves, or that sends what it should not",
+        ),
         key(
             "to",
             Optional,
@@ -112,13 +130,13 @@ pub(crate) static EVENT: Table = Table {
             "switch",
             Optional,
             Shape::Text,
-            "the switch that crashes, is killed or restarts",
+            "the switch that crashes, is killed, restarts or is slow",
         ),
         key(
             "flow",
             Optional,
             Shape::Text,
-            "the flow that sends otherwise than it agreed to; it sends messages",
+            "the flow that sends otherwise than it agreed to; with `violate` it sends messages",
         ),
         key(
             "level",
@@ -130,7 +148,8 @@ pub(crate) static EVENT: Table = Table {
             "size",
             Optional,
             Shape::Size,
-            "the size of the messages that the flow sends instead",
+            "the size of the messages that the flow sends instead, or of a frame that belongs to \
+             no flow, without its check sequence; default of those \"60 B\"",
         ),
         key(
             "period",
@@ -142,7 +161,55 @@ pub(crate) static EVENT: Table = Table {
             "until",
             Optional,
             Shape::Time(Zero::Refused),
-            "when the flow keeps to its agreement again; default with the run",
+            "when all is as agreed again; default with the run",
+        ),
+        key(
+            "extra",
+            Optional,
+            Shape::Delay(Zero::Refused),
+            "how much longer the switch is occupied by each frame",
+        ),
+        key(
+            "by",
+            Optional,
+            Shape::Percent,
+            "by how much the link is slower than it says",
+        ),
+        key(
+            "factor",
+            Optional,
+            Shape::Factor,
+            "how many times as fast the flow sends its frames, such as 2.0",
+        ),
+        key(
+            "burst",
+            Optional,
+            Shape::Size,
+            "how much the flow sends at once, as fast as its link takes it",
+        ),
+        key(
+            "like",
+            Optional,
+            Shape::Text,
+            "the flow whose headers the frames of the host carry",
+        ),
+        key(
+            "priority",
+            Optional,
+            Shape::Integer { least: 0, most: 7 },
+            "the priority in the tags of the frames of the host",
+        ),
+        key(
+            "rate",
+            Optional,
+            Shape::Rate,
+            "how much the host sends, as it occupies the wire",
+        ),
+        key(
+            "destination",
+            Optional,
+            Shape::Choice(&FLOOD_DESTINATIONS),
+            "to whom the frames of a flood are addressed; default \"random\"",
         ),
     ],
 };
