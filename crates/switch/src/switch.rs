@@ -1,7 +1,7 @@
 //! The switch as its world sees it: what happens goes in, what is to be done
 //! comes out.
 
-use units::Instant;
+use units::{BitRate, Instant};
 use wire::openflow::PortNumber;
 
 use crate::agent::{Agent, CloseReason, ConnectionId, Demand, Peer};
@@ -303,6 +303,14 @@ impl Switch {
     pub fn left(&mut self, stay: Stay, at: Instant) {
         let port = self.pipeline.egress.port_mut(stay.port);
         port.note_residence(stay.queue, at.saturating_since(stay.arrived));
+    }
+
+    /// Lets a port of its own pace send at another rate than it says, as a link does that
+    /// is slower than its ends believe.
+    pub fn slow_port(&mut self, port: PortNumber, rate: BitRate) {
+        if let Some(port) = self.pipeline.egress.find_port(port) {
+            self.pipeline.egress.port_mut(port).set_rate(rate);
+        }
     }
 
     /// Returns how long the frames of each queue of a port stayed in the switch,
