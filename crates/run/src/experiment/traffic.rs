@@ -12,7 +12,7 @@ use super::load::load;
 use super::mode_changes::describe_mode_event;
 
 use super::world::World;
-use super::{Admission, Audience, Experiment, ExperimentError, Run};
+use super::{Admission, Audience, Experiment, ExperimentError, Run, errors};
 
 /// Time between the last decision and the first frame.
 const LEAD_TIME: Duration = Duration::from_ms(200);
@@ -40,6 +40,7 @@ impl Experiment<'_> {
         let changes: Vec<_> = changes
             .map(|event| (start + event.at, event.change))
             .collect();
+        world.plant(scenario, start);
         world.begin(load, &changes)?;
 
         let mut run = Run {
@@ -52,6 +53,7 @@ impl Experiment<'_> {
         };
         let mut changes = changes.into_iter().peekable();
         let mut violations = scenario.violations.iter().peekable();
+        let mut errors = scenario.errors.iter().peekable();
         let mut moved = BTreeSet::new();
         let end = start + wanted;
         while world.now() < end {
@@ -67,6 +69,9 @@ impl Experiment<'_> {
             }
             while let Some(violation) = violations.next_if(|one| start + one.from <= now) {
                 to.happened(violation.from, &describe_violation(scenario, *violation));
+            }
+            while let Some(error) = errors.next_if(|one| start + one.from <= now) {
+                to.happened(error.from, &errors::describe(scenario, error.kind));
             }
             for host in &moved {
                 self.announce(world, *host);
