@@ -20,6 +20,9 @@ use crate::network::PortBinding;
 
 /// How many late frames, and how many drops, are kept one by one.
 const MOST_KEPT: usize = 1 << 17;
+/// For how long a frame is followed in a switch: longer than the largest queue of a link of
+/// 100 Mbit/s lasts.
+const LONGEST_IN_HAND: Duration = Duration::from_ms(200);
 /// How many promised frames of one switch are followed at once.
 const MOST_IN_HAND: usize = 1 << 14;
 /// What may be lost by rounding a time up twice.
@@ -179,7 +182,8 @@ impl HopWatch {
     /// Takes down that the processor of a switch is done with a promised frame.
     pub(crate) fn processed(&mut self, now: Instant, switch: usize, trail: Trail) {
         let in_hand = &mut self.switches[switch].in_hand;
-        if in_hand.len() == MOST_IN_HAND {
+        let is_old = |(at, _): &(Instant, Trail)| now.saturating_since(*at) > LONGEST_IN_HAND;
+        if in_hand.len() == MOST_IN_HAND || in_hand.front().is_some_and(is_old) {
             in_hand.pop_front();
         }
         in_hand.push_back((now, trail));
@@ -364,7 +368,7 @@ mod tests {
             None,
         ]);
         for host in 0..3 {
-            watch.leaves_host((at(0), at(10)), (host, WIRE), &frame, None);
+            watch.leaves_host((at(0), at(0)), (host, WIRE), &frame, None);
         }
 
         let seen = watch.finish().deviations;

@@ -71,19 +71,8 @@ pub fn load(
             until: until(flow, start, duration),
             haste: errors::haste(scenario, number, start),
         };
-        let phases = scenario.phases_of(FlowIndex(number));
         let seed = scenario.seed ^ (u64::from(index.0) << 32);
-        // In haste a source ends when its clock says so.
-        let shown = Times {
-            until: times.haste.map_or(times.until, |it| it.shown(times.until)),
-            ..times
-        };
-        let source = source(scenario, flow, &phases, shown, seed, unix_origin_ns);
-        let source = source.expect("the sizes of all frames were verified");
-        let source = match times.haste {
-            Some(haste) => Source::Hasty(Box::new(Hasty { source, haste })),
-            None => source,
-        };
+        let source = sent(scenario, number, times, seed, unix_origin_ns);
         let before = load
             .catalogue
             .add(key(scenario, flow), index, numbering(flow, times));
@@ -115,6 +104,31 @@ pub fn load(
         load.hosts[host.0].foreign.push(foreign);
     }
     (load, plans)
+}
+
+/// Returns what a flow sends, in haste if an error has it so.
+fn sent(
+    scenario: &Scenario,
+    number: usize,
+    times: Times,
+    seed: u64,
+    unix_origin_ns: u64,
+) -> Source {
+    let (flow, phases) = (
+        &scenario.flows[number],
+        scenario.phases_of(FlowIndex(number)),
+    );
+    // In haste a source ends when its clock says so.
+    let shown = Times {
+        until: times.haste.map_or(times.until, |it| it.shown(times.until)),
+        ..times
+    };
+    let source = source(scenario, flow, &phases, shown, seed, unix_origin_ns);
+    let source = source.expect("the sizes of all frames were verified");
+    match times.haste {
+        Some(haste) => Source::Hasty(Box::new(Hasty { source, haste })),
+        None => source,
+    }
 }
 
 /// Returns what a host does that has no flow: whatever it sends is foreign.

@@ -385,8 +385,16 @@ fn events_that_make_no_sense_are_refused() {
             &[("10 s", "cut", "link = \"uplink\"")],
             "after the end of the run",
         ),
+    ] {
+        refuses(events, says);
+    }
+}
+
+#[test]
+fn planted_errors_that_make_no_sense_are_refused() {
+    for (events, says) in [
         (
-            &[("1 s", "slow-switch", "switch = \"s1\"\nextra = \"0 us\"")],
+            &[("1 s", "slow-switch", "switch = \"s1\"\nextra = \"0 us\"")][..],
             "zero",
         ),
         (
@@ -438,19 +446,23 @@ fn events_that_make_no_sense_are_refused() {
             "10 Gbit/s",
         ),
     ] {
-        let mut text = RIGHT.to_owned();
-        for (at, kind, target) in events {
-            text += &format!("[[events]]\nat = \"{at}\"\nkind = \"{kind}\"\n{target}\n");
-        }
-
-        let error = parse(&text).expect_err(says);
-
-        let found = error
-            .problems()
-            .iter()
-            .any(|problem| problem.to_string().contains(says));
-        assert!(found, "{says}: {error:?}");
+        refuses(events, says);
     }
+}
+
+fn refuses(events: &[(&str, &str, &str)], says: &str) {
+    let mut text = RIGHT.to_owned();
+    for (at, kind, target) in events {
+        text += &format!("[[events]]\nat = \"{at}\"\nkind = \"{kind}\"\n{target}\n");
+    }
+
+    let error = parse(&text).expect_err(says);
+
+    let found = error
+        .problems()
+        .iter()
+        .any(|problem| problem.to_string().contains(says));
+    assert!(found, "{says}: {error:?}");
 }
 
 #[test]
