@@ -1,10 +1,11 @@
-//! `cargo xtask certificates`, `promises`, `admissible` and `mutated`: the long forms of tests that
-//! draw networks from seeds, released and on two threads.
+//! `cargo xtask certificates`, `promises`, `admissible`, `mutated` and `culprits`: the long forms of
+//! tests that draw networks from seeds, released and on two threads.
 //!
 //! The first has what `taktos certify` writes verified, the second has an adversary look
 //! for a frame that is later than promised, the third holds that what is admissible
 //! follows from the set of flows alone, the fourth changes files at random, which are
-//! used or refused. All end at the first seed that shows a mistake.
+//! used or refused. These end at the first seed that shows a mistake. The fifth plants an
+//! error in each network and expects that whoever it is is named; it shows all mistakes.
 
 use std::process::ExitCode;
 
@@ -57,6 +58,15 @@ pub const MUTATED: Job = Job {
     networks: "20000",
 };
 
+/// Whoever is not what the network file says is named, and nobody else.
+pub const CULPRITS: Job = Job {
+    name: "culprits",
+    package: "run",
+    target: "culprits",
+    test: "of_many_networks_the_culprit_is_named",
+    networks: "1000",
+};
+
 impl Job {
     /// Runs the long form.
     ///
@@ -68,7 +78,7 @@ impl Job {
         let mut words = arguments;
         while let [name, value, rest @ ..] = words {
             match *name {
-                "--networks" => networks = value,
+                "--networks" | "--seeds" => networks = value,
                 "--first" => first = value,
                 "--seed" => (networks, first) = ("1", value),
                 _ => break,

@@ -20,6 +20,7 @@ use wire::sampled_values::SampledValues;
 use wire::{ipv4, mms, tcp};
 
 use crate::FlowIndex;
+use crate::traffic::Haste;
 use crate::traffic::datagram::DatagramView;
 
 const NS_PER_SECOND: u128 = 1_000_000_000;
@@ -138,6 +139,8 @@ pub enum Numbering {
         rate: u32,
         /// When number 0 was first due.
         start: Instant,
+        /// When its clock runs fast, if it does.
+        haste: Option<Haste>,
     },
 }
 
@@ -169,7 +172,8 @@ impl Catalogue {
         let (flow, numbering) = self.flows.get(&key)?;
         let sequence = match *numbering {
             Numbering::Unbounded => number,
-            Numbering::EverySecond { rate, start } => {
+            Numbering::EverySecond { rate, start, haste } => {
+                let at = haste.map_or(at, |haste| haste.shown(at));
                 let elapsed = u128::from(at.saturating_since(start).as_ns());
                 let expected = elapsed * u128::from(rate) / NS_PER_SECOND;
                 let expected = u64::try_from(expected).map_or(FAR, |near| near.min(FAR));

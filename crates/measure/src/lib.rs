@@ -4,7 +4,8 @@
 //! ([`traffic`]), every frame carries its identity ([`identity`]), a world tells
 //! the [`recorder`] when each one left and arrived, and at the end a
 //! [`verdict`] compares what was observed with what was promised, at each of the
-//! [`levels`] of criticality if there are any, and a [`report`] says it. A [`method`]
+//! [`levels`] of criticality if there are any, whoever broke it is named ([`culprit`]),
+//! and a [`report`] says it. A [`method`]
 //! that measures a device makes [`trial`]s and ends in a [`measurement`]; a [`plan`] of
 //! many points can be interrupted and resumed, and measurements of two devices make a
 //! [`comparison`]. What a paper measured is set beside ours by a [`reproduction`]. People
@@ -13,6 +14,7 @@
 
 pub mod capture;
 pub mod comparison;
+pub mod culprit;
 pub mod document;
 pub mod flow;
 pub mod identity;

@@ -1,6 +1,9 @@
 //! The traffic of a run, ready for a world to send and to observe.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
+
+use wire::ethernet::{EtherType, MacAddress};
 
 use crate::capture::Captures;
 use crate::identity::Catalogue;
@@ -24,11 +27,20 @@ pub struct Load {
 #[derive(Debug, Default)]
 pub struct HostLoad {
     pub sources: Vec<QueuedSource>,
+    /// What it sends that belongs to no flow, and through which queues.
+    pub foreign: Vec<(Source, u8)>,
+    /// What the headers of its frames may be; nothing if nobody is to look for foreign
+    /// ones.
+    pub headers: Option<BTreeSet<Headers>>,
     /// What answers to frames that it receives.
     pub answering: Vec<Answering>,
     /// The flows that it receives, and as which of their receivers.
     pub receives: BTreeMap<FlowIndex, ReceiverIndex>,
 }
+
+/// Where frames go, what they carry, and the station of the network that they say they are
+/// from.
+pub type Headers = (MacAddress, EtherType, Option<Ipv4Addr>);
 
 /// Something that a host sends, and how urgent it is on the way out.
 #[derive(Debug)]

@@ -29,7 +29,7 @@ pub use record::{
 use units::{DataSize, Duration, Instant};
 
 use crate::token_bucket::{Conformance, TokenBucket};
-use crate::{FlowIndex, FlowPlan, MOST_RECEIVERS, ReceiverIndex};
+use crate::{FlowIndex, FlowPlan, MOST_RECEIVERS, Promise, ReceiverIndex};
 use outstanding::{Delivery, EarlyArrivals, Outstanding, Settled};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +125,11 @@ impl Recorder {
         if let Some(bucket) = &mut flow.bucket {
             match bucket.take(at, size) {
                 Conformance::Within => {}
-                Conformance::Beyond => flow.record.out_of_contract += 1,
+                Conformance::Beyond => {
+                    flow.record.out_of_contract += 1;
+                    let (first, _) = flow.record.beyond.unwrap_or((at, at));
+                    flow.record.beyond = Some((first, at));
+                }
             }
         }
         flow.record.misfits += flow.early.drop_before(sequence);
@@ -172,6 +176,12 @@ impl Recorder {
             lost: record.lost,
             late: record.late,
         }
+    }
+
+    /// Returns what was promised to a flow.
+    #[must_use]
+    pub fn promise(&self, flow: FlowIndex) -> Option<Promise> {
+        self.flows[flow.as_usize()].plan.promise
     }
 
     /// Ends the run. What has not arrived by now is lost: let the network drain

@@ -7,6 +7,7 @@
 //! a simulation leaves out. In JSON durations are nanoseconds and end in `_ns`,
 //! rates are bit/s, sizes bytes.
 
+pub mod culprit;
 pub mod extent;
 pub mod flow;
 pub mod modes;
@@ -23,6 +24,7 @@ use serde::Serialize;
 
 use crate::document::json;
 pub use crate::verdict::Verdict;
+pub use culprit::{CulpritKind, CulpritReport};
 use extent::ClassSum;
 pub use extent::ShownFlows;
 pub use flow::{
@@ -63,6 +65,9 @@ pub struct Report {
     pub flows: Vec<FlowReport>,
     /// What happened to the network, in order of time.
     pub events: Vec<EventReport>,
+    /// Who broke promises, the one who broke most first, and then who was not what the
+    /// network file says; nothing where hops are not seen.
+    pub culprits: Vec<CulpritReport>,
     /// What the levels of the network did, if it has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modes: Option<ModesReport>,

@@ -21,10 +21,15 @@
 //! | [`message`] | periodic messages, split into packets | S2-1, S2-2 |
 //! | [`mms`] | requests for a value and their answers over TCP | S0-5, RFC 1006 |
 //! | [`best_effort`] | as much as the network takes, like TCP | RFC 4341, RFC 5681 |
+//!
+//! What should not be sent is, too: by a source in haste ([`hasty`]), and of no flow at all
+//! ([`foreign`]).
 
 pub mod best_effort;
 pub mod datagram;
+pub mod foreign;
 pub mod goose;
+pub mod hasty;
 pub mod message;
 pub mod mms;
 mod pacing;
@@ -37,7 +42,9 @@ use units::Instant;
 
 pub use best_effort::{Acknowledger, BestEffort};
 pub use datagram::Addresses;
+pub use foreign::Foreign;
 pub use goose::Goose;
+pub use hasty::{Haste, Hasty};
 pub use message::Message;
 pub use sampled_values::SampledValues;
 pub use trace::Replay;
@@ -58,6 +65,10 @@ pub enum Source {
     Mms(Box<mms::Client>),
     /// As much as the network takes.
     BestEffort(BestEffort),
+    /// One of the others whose clock runs fast for a while.
+    Hasty(Box<Hasty>),
+    /// Frames of no flow.
+    Foreign(Foreign),
 }
 
 /// What answers to frames at a host that receives.
@@ -120,6 +131,8 @@ impl Source {
             Self::Trace(source) => source.next_due(),
             Self::Mms(source) => source.next_due(),
             Self::BestEffort(source) => source.next_due(),
+            Self::Hasty(source) => source.next_due(),
+            Self::Foreign(source) => source.next_due(),
         }
     }
 
@@ -134,6 +147,8 @@ impl Source {
             Self::Trace(source) => source.emit(now, frame),
             Self::Mms(source) => source.emit(now, frame),
             Self::BestEffort(source) => source.emit(now, frame),
+            Self::Hasty(source) => source.emit(now, frame),
+            Self::Foreign(source) => source.emit(now, frame),
         }
     }
 
@@ -142,10 +157,12 @@ impl Source {
     pub fn listens(&self) -> bool {
         match self {
             Self::BestEffort(_) | Self::Mms(_) => true,
+            Self::Hasty(hasty) => hasty.source.listens(),
             Self::SampledValues(_)
             | Self::Goose(_)
             | Self::Udp(_)
             | Self::Message(_)
+            | Self::Foreign(_)
             | Self::Trace(_) => false,
         }
     }
@@ -156,10 +173,12 @@ impl Source {
         match self {
             Self::BestEffort(source) => source.received(now, frame),
             Self::Mms(source) => source.received(now, frame),
+            Self::Hasty(source) => source.received(now, frame),
             Self::SampledValues(_)
             | Self::Goose(_)
             | Self::Udp(_)
             | Self::Message(_)
+            | Self::Foreign(_)
             | Self::Trace(_) => {}
         }
     }
@@ -174,7 +193,8 @@ impl Source {
             Self::Udp(source) => source.skipped(),
             Self::Message(source) => source.skipped(),
             Self::Mms(source) => source.skipped(),
-            Self::Trace(_) | Self::BestEffort(_) => 0,
+            Self::Hasty(hasty) => hasty.source.skipped(),
+            Self::Trace(_) | Self::BestEffort(_) | Self::Foreign(_) => 0,
         }
     }
 }

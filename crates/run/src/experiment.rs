@@ -10,8 +10,10 @@ mod budgets;
 mod calculation;
 pub mod capture;
 mod certificate;
+mod culprits;
 pub mod demand;
 pub mod discovery;
+mod errors;
 pub mod explanation;
 pub mod lab_world;
 mod load;
@@ -95,6 +97,16 @@ pub enum ExperimentError {
     /// A capture file cannot be made.
     #[error("cannot write the capture {}: {reason}", path.display())]
     Capture { path: PathBuf, reason: io::Error },
+    /// A lab cannot do it.
+    #[error(
+        "the event at {at} ({what}) is not in the lab yet; `--world sim` has it, and a source that \
+         exceeds its contract is in both"
+    )]
+    NotInTheLab {
+        /// When it was to happen, after the start of traffic.
+        at: Duration,
+        what: String,
+    },
     /// The user stopped it before there was anything to report.
     #[error("stopped")]
     Stopped,
@@ -345,6 +357,10 @@ impl Experiment<'_> {
     }
 
     fn world(&self, place: Place, config: Config) -> Result<Box<dyn World>, ExperimentError> {
+        match place {
+            Place::Lab(_) => errors::in_the_lab(self.scenario)?,
+            Place::Sim(_) => {}
+        }
         match place {
             Place::Sim(engine) => {
                 let world = sim_world::SimWorld::with_engine(self.scenario, config, engine);

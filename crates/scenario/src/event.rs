@@ -1,8 +1,8 @@
 //! What happens to the network while traffic runs.
 
-use units::Duration;
+use units::{BitRate, DataSize, Duration};
 
-use crate::{End, HostIndex, LinkIndex, SwitchIndex};
+use crate::{End, FlowIndex, HostIndex, LinkIndex, SwitchIndex};
 
 /// Something that happens at a stated time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,4 +30,64 @@ pub enum Change {
     SwitchKill(SwitchIndex),
     /// The switch starts again, with empty tables.
     SwitchRestart(SwitchIndex),
+}
+
+/// An error that the scenario plants: somebody is not what the network file says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlantedError {
+    /// When it begins, after the start of traffic; before its end.
+    pub from: Duration,
+    /// When it ends; with the run if absent.
+    pub until: Option<Duration>,
+    pub kind: ErrorKind,
+}
+
+/// Who is not what the network file says, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// Each frame occupies the processor of the switch for longer.
+    SlowSwitch {
+        switch: SwitchIndex,
+        extra: Duration,
+    },
+    /// The link takes fewer bits in a second, in both directions.
+    SlowLink {
+        link: LinkIndex,
+        /// How much slower it is.
+        by_thousandths: u32,
+    },
+    /// The source sends more than it agreed to.
+    Exceed { flow: FlowIndex, excess: Excess },
+    /// The host sends frames of no flow.
+    Foreign {
+        host: HostIndex,
+        frames: ForeignFrames,
+        /// How much it sends, as it occupies the wire.
+        rate: BitRate,
+        /// The size of each frame without its check sequence.
+        size: DataSize,
+    },
+}
+
+/// How a source sends more than it agreed to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Excess {
+    /// Its schedule passes so many times as fast.
+    Factor { thousandths: u32 },
+    /// So much at once, and then as before.
+    Burst(DataSize),
+}
+
+/// What frames of no flow look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForeignFrames {
+    /// They have the headers of a promised flow.
+    Like(FlowIndex),
+    /// They have tags with a priority.
+    Tagged {
+        priority: u8,
+    },
+    /// They go to addresses that nobody has, each to another one.
+    FloodRandom,
+    FloodBroadcast,
 }

@@ -14,7 +14,7 @@ pub(crate) use flows::{COVERS_ANY, FLOW, FLOW_IMPORT, FLOW_SET, PROTECTION_RESTO
 pub(crate) use modes::{FLOW_LEVEL, MODES};
 pub(crate) use network::{HOST, LINK, NETWORK, SWITCH};
 pub(crate) use profile::PROFILE;
-pub(crate) use settings::{ADMISSION, HOSTS_FROM_SCENARIO, POLICING_OFF};
+pub(crate) use settings::{ADMISSION, BROADCAST, HOSTS_FROM_SCENARIO, POLICING_OFF};
 pub(crate) use settings::{CAPTURE_ALL, CLASS, CONTROLLER, EVENT, MEASUREMENT, SCENARIO};
 
 use crate::shape::Need::{self, Optional, Required};

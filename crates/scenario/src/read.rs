@@ -99,7 +99,7 @@ fn read(
         levels: &levels,
         duration,
     };
-    let (events, violations) = events::read(file, &subjects, problems);
+    let (events, violations, errors) = events::read(file, &subjects, problems);
     let measurement = file.record("measurement", &MEASUREMENT);
     let measurement = settings::measurement(&measurement, &network, duration, problems);
 
@@ -114,6 +114,7 @@ fn read(
         imports,
         events,
         violations,
+        errors,
         modes: levels.modes,
         admission: settings::admission(&file.record("admission", &ADMISSION)),
         control: settings::control(&file.record("controller", &CONTROLLER)),

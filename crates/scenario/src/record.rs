@@ -121,6 +121,14 @@ impl<'a> LayeredTable<'a> {
         self.scalar(key, ValueShape::number)
     }
 
+    pub(crate) fn factor(&self, key: &str) -> Option<u32> {
+        self.scalar(key, ValueShape::factor)
+    }
+
+    pub(crate) fn percent(&self, key: &str) -> Option<u32> {
+        self.scalar(key, ValueShape::percent)
+    }
+
     pub(crate) fn choice(&self, key: &str) -> Option<&'static str> {
         self.scalar(key, ValueShape::choice)
     }

@@ -84,6 +84,8 @@ fn table_of(shape: &ValueShape) -> Option<(Nesting, &'static TableShape)> {
         | ValueShape::Length
         | ValueShape::Integer { .. }
         | ValueShape::Number
+        | ValueShape::Factor
+        | ValueShape::Percent
         | ValueShape::Choice(_)
         | ValueShape::Mac
         | ValueShape::Address => None,
@@ -98,6 +100,7 @@ fn value_of(shape: &ValueShape) -> String {
         | ValueShape::Rate
         | ValueShape::Size
         | ValueShape::Length
+        | ValueShape::Percent
         | ValueShape::Mac
         | ValueShape::Address => {
             let (what, example) = shape.example();
@@ -109,6 +112,7 @@ fn value_of(shape: &ValueShape) -> String {
         ),
         ValueShape::Integer { least, most } => format!("{least} to {most}"),
         ValueShape::Number => "integer".to_owned(),
+        ValueShape::Factor => "number above 1".to_owned(),
         ValueShape::Choice(choice) => {
             let words = choice.words.iter().map(|word| format!("`\"{word}\"`"));
             words.collect::<Vec<_>>().join(", ")

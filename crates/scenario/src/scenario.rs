@@ -4,8 +4,8 @@ use units::Duration;
 
 use crate::flow_table::Remark;
 use crate::{
-    Admission, Class, Control, EndHost, Flow, Link, Measurement, Message, Modes, Node, Profile,
-    Switch, TimedEvent, Traffic, Violation,
+    Admission, Class, Control, EndHost, Flow, Link, Measurement, Message, Modes, Node,
+    PlantedError, Profile, Switch, TimedEvent, Traffic, Violation,
 };
 
 /// A network, its flows, what happens to it and how it is measured.
@@ -40,6 +40,8 @@ pub struct Scenario {
     pub events: Vec<TimedEvent>,
     /// When flows send otherwise than they agreed to, in order of time.
     pub violations: Vec<Violation>,
+    /// Who is not what the file says, in order of time.
+    pub errors: Vec<PlantedError>,
     /// The levels of the network; without them it has one.
     pub modes: Option<Modes>,
     pub admission: Admission,

@@ -94,6 +94,12 @@ fn schema_of(
             ("maximum", json!(most)),
         ]),
         ValueShape::Number => fields([("type", json!("integer")), ("minimum", json!(0))]),
+        ValueShape::Factor => fields([
+            ("type", json!("number")),
+            ("exclusiveMinimum", json!(1)),
+            ("maximum", json!(1000)),
+        ]),
+        ValueShape::Percent => quantity("%", shape),
         ValueShape::Choice(choice) => fields([("enum", json!(choice.words))]),
         ValueShape::Mac => pattern("^([0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}$", shape),
         ValueShape::Address => pattern(r"^([0-9]{1,3}\.){3}[0-9]{1,3}$", shape),

@@ -26,6 +26,8 @@ pub(crate) const LONGEST_DELAY: Delay = Delay::from_us(100_000_000);
 /// Below this the transmission of a large message would outlast [`Delay`].
 pub(crate) const LOWEST_RATE: BitRate = BitRate::from_bps(1_000);
 pub(crate) const HIGHEST_RATE: BitRate = BitRate::from_mbps(1_000_000);
+/// The least and the greatest factor, in thousandths.
+const FACTORS: (u32, u32) = (1_001, 1_000_000);
 pub(crate) const LARGEST_SIZE: DataSize = DataSize::from_bytes(1_000_000_000);
 
 /// A table of a file: its keys.
@@ -68,6 +70,10 @@ pub(crate) enum ValueShape {
     },
     /// An integer of 63 bits.
     Number,
+    /// A number above one, kept in thousandths.
+    Factor,
+    /// A part of a whole, kept in thousandths.
+    Percent,
     Choice(&'static WordChoice),
     Mac,
     /// An IPv4 address.
@@ -191,6 +197,8 @@ impl ValueShape {
             Self::Length => self.length(value).map(drop),
             Self::Integer { .. } => self.integer(value).map(drop),
             Self::Number => self.number(value).map(drop),
+            Self::Factor => self.factor(value).map(drop),
+            Self::Percent => self.percent(value).map(drop),
             Self::Choice(_) => self.choice(value).map(drop),
             Self::Mac => self.mac(value).map(drop),
             Self::Address => self.address(value).map(drop),
@@ -204,6 +212,7 @@ impl ValueShape {
     pub(crate) fn fits(&self, value: &DeValue<'_>) -> bool {
         match self {
             Self::Integer { .. } | Self::Number => value.is_integer(),
+            Self::Factor => value.is_integer() || value.is_float(),
             Self::Table(_) | Self::Map(..) => value.is_table(),
             Self::List(_) => value.is_array(),
             Self::AnyOf(shapes) => shapes.iter().any(|shape| shape.fits(value)),
@@ -214,6 +223,7 @@ impl ValueShape {
             | Self::Rate
             | Self::Size
             | Self::Length
+            | Self::Percent
             | Self::Choice(_)
             | Self::Mac
             | Self::Address => value.is_str(),
@@ -233,6 +243,8 @@ impl ValueShape {
             | Self::Length
             | Self::Integer { .. }
             | Self::Number
+            | Self::Factor
+            | Self::Percent
             | Self::Choice(_)
             | Self::Mac
             | Self::Address
@@ -311,6 +323,35 @@ impl ValueShape {
                 value: quote(number.as_str()),
                 least: "0".to_owned(),
                 most: most.to_string(),
+            })
+    }
+
+    /// Returns a factor in thousandths.
+    pub(crate) fn factor(&self, value: &DeValue<'_>) -> Result<u32, Mistake> {
+        let text = match value {
+            DeValue::Integer(number) => number.as_str(),
+            DeValue::Float(number) => number.as_str(),
+            _ => return Err(self.wrong_type(value)),
+        };
+        let range = FACTORS.0..=FACTORS.1;
+        let factor = thousandths(text).filter(|it| range.contains(it));
+        factor.ok_or_else(|| Mistake::OutOfRange {
+            value: quote(text),
+            least: "1.001".to_owned(),
+            most: "1000".to_owned(),
+        })
+    }
+
+    /// Returns a part of a whole in thousandths.
+    pub(crate) fn percent(&self, value: &DeValue<'_>) -> Result<u32, Mistake> {
+        let text = self.text(value)?;
+        let number = text.strip_suffix('%').map(str::trim).and_then(thousandths);
+        let part = number.filter(|it| it % 100 == 0 && (100..100_000).contains(it));
+        part.map(|part| part / 100)
+            .ok_or_else(|| Mistake::OutOfRange {
+                value: quote(text),
+                least: "0.1 %".to_owned(),
+                most: "99.9 %".to_owned(),
             })
     }
 
@@ -402,6 +443,8 @@ impl ValueShape {
             Self::Size => ("size", "306 B"),
             Self::Length => ("length", "1.5 km"),
             Self::Integer { .. } | Self::Number => ("integer", "1"),
+            Self::Factor => ("factor", "2.0"),
+            Self::Percent => ("percentage", "5 %"),
             Self::Choice(choice) => (choice.what, "…"),
             Self::Mac => ("hardware address", "02:00:00:00:00:01"),
             Self::Address => ("IPv4 address", "10.0.0.1"),
@@ -421,6 +464,7 @@ impl ValueShape {
             Self::Table(_) | Self::Map(..) => "a table".to_owned(),
             Self::Integer { least, most } => format!("an integer from {least} to {most}"),
             Self::Number => "an integer".to_owned(),
+            Self::Factor => "a number above 1".to_owned(),
             Self::Text => "a text".to_owned(),
             Self::Choice(choice) => format!("one of {}", list(choice.words.iter().copied())),
             Self::Time(_)
@@ -429,6 +473,7 @@ impl ValueShape {
             | Self::Rate
             | Self::Size
             | Self::Length
+            | Self::Percent
             | Self::Mac
             | Self::Address => {
                 let (what, example) = self.example();
@@ -487,6 +532,16 @@ pub(crate) fn parse_mac(text: &str) -> Option<[u8; 6]> {
         *byte = u8::from_str_radix(part, 16).ok()?;
     }
     parts.next().is_none().then_some(mac)
+}
+
+/// Returns a decimal number with up to three places in thousandths.
+fn thousandths(text: &str) -> Option<u32> {
+    let (whole, places) = text.split_once('.').unwrap_or((text, ""));
+    let is_decimal = |text: &str| text.chars().all(|digit| digit.is_ascii_digit());
+    if places.len() > 3 || !is_decimal(places) || !is_decimal(whole) {
+        return None;
+    }
+    format!("{whole}{places:0<3}").parse().ok()
 }
 
 /// Returns the reason with what it quotes made short enough for a message.

@@ -3,6 +3,8 @@
 //! A frame in flight is a slot of fixed size, so that a hop copies a frame once
 //! and allocates nothing once the network has reached its usual load.
 
+use crate::hop_watch::Trail;
+
 /// The longest frame that can be on the way, without its check sequence: a
 /// full one with two VLAN tags, and some room.
 pub const FRAME_CAPACITY: usize = 1600;
@@ -17,6 +19,8 @@ pub struct FrameId(u32);
 struct Slot {
     bytes: Box<[u8; FRAME_CAPACITY]>,
     length: usize,
+    /// What it carries with it if hops are watched.
+    trail: Option<Trail>,
 }
 
 /// All frames that are on the way.
@@ -39,6 +43,7 @@ impl Frames {
                 self.slots.push(Slot {
                     bytes: Box::new([0; FRAME_CAPACITY]),
                     length: 0,
+                    trail: None,
                 });
                 u32::try_from(self.slots.len() - 1).expect("FRAMES_MAX fits in 32 bits")
             }
@@ -47,6 +52,7 @@ impl Frames {
         let slot = &mut self.slots[index as usize];
         slot.bytes[..frame.len()].copy_from_slice(frame);
         slot.length = frame.len();
+        slot.trail = None;
         Some(FrameId(index))
     }
 
@@ -54,6 +60,11 @@ impl Frames {
     pub fn bytes(&self, frame: FrameId) -> &[u8] {
         let slot = &self.slots[frame.0 as usize];
         &slot.bytes[..slot.length]
+    }
+
+    /// Returns what a frame carries with it.
+    pub fn trail(&mut self, frame: FrameId) -> &mut Option<Trail> {
+        &mut self.slots[frame.0 as usize].trail
     }
 
     pub fn release(&mut self, frame: FrameId) {

@@ -26,7 +26,10 @@ pub struct Sending {
 /// The sending side of a host's interface.
 #[derive(Debug)]
 pub struct HostInterface {
-    rate: BitRate,
+    /// What its link says.
+    pub nominal: BitRate,
+    /// At which it sends.
+    pub rate: BitRate,
     queues: [VecDeque<FrameId>; QUEUES],
     busy_until: Instant,
     dropped: u64,
@@ -37,6 +40,7 @@ impl HostInterface {
     #[must_use]
     pub fn new(rate: BitRate) -> Self {
         Self {
+            nominal: rate,
             rate,
             queues: std::array::from_fn(|_| VecDeque::new()),
             busy_until: Instant::ZERO,

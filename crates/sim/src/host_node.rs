@@ -22,7 +22,7 @@ pub struct HostNode {
     dues: Vec<Instant>,
     /// The sources that go on by what arrives.
     listeners: Vec<usize>,
-    interface: HostInterface,
+    pub interface: HostInterface,
     scratch: Vec<u8>,
     /// The earliest wake-up of the host that stands in the calendar.
     pub wake_up: Option<Instant>,
@@ -44,7 +44,9 @@ impl HostNode {
 
     /// Begins to send and to receive this, in place of what was before.
     pub fn begin(&mut self, load: HostLoad) {
-        self.dues = load.sources.iter().map(|part| due(&part.source)).collect();
+        let foreign = load.foreign.iter().map(|(source, _)| source);
+        let sources = load.sources.iter().map(|part| &part.source).chain(foreign);
+        self.dues = sources.map(due).collect();
         let sources = load.sources.iter().enumerate();
         let listeners = sources.filter(|(_, part)| part.source.listens());
         self.listeners = listeners.map(|(place, _)| place).collect();
@@ -59,11 +61,14 @@ impl HostNode {
     /// Queues whatever is due, and returns the frame whose first bit leaves now,
     /// if one does.
     pub fn work(&mut self, now: Instant, frames: &mut Frames) -> Option<Sending> {
-        for (due_at, part) in self.dues.iter_mut().zip(&mut self.load.sources) {
+        let own = self.load.sources.iter_mut();
+        let own = own.map(|QueuedSource { source, queue, .. }| (source, queue));
+        let foreign = self.load.foreign.iter_mut();
+        let sources = own.chain(foreign.map(|(source, queue)| (source, queue)));
+        for (due_at, (source, queue)) in self.dues.iter_mut().zip(sources) {
             if *due_at > now {
                 continue;
             }
-            let QueuedSource { source, queue, .. } = part;
             for _ in 0..FRAMES_AT_ONCE {
                 if source.emit(now, &mut self.scratch).is_none() {
                     break;

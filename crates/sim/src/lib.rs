@@ -19,6 +19,7 @@ pub mod chunks;
 pub mod conversation;
 pub mod emulation;
 pub mod frames;
+pub mod hop_watch;
 pub mod host_interface;
 mod host_node;
 pub mod message_watch;

@@ -10,6 +10,7 @@ use crate::cable::Cable;
 use crate::calendar::Calendar;
 use crate::chunks::{ChunkId, Chunks};
 use crate::frames::{FrameId, Frames};
+use crate::hop_watch::Trail;
 use crate::modes::signal_faults::SignalFaults;
 use crate::parts::{End, LinkPart, Node};
 
@@ -127,20 +128,33 @@ impl Network {
     }
 
     /// Puts a frame whose last bit leaves at `departs` on the cable at a port.
-    pub fn transmit(&mut self, from: Node, port: PortNumber, bytes: &[u8], departs: Instant) {
+    pub fn transmit(
+        &mut self,
+        from: Node,
+        port: PortNumber,
+        (bytes, trail): (&[u8], Option<Trail>),
+        departs: Instant,
+    ) {
         self.hops += 1;
         for late in self.copies(from, port, bytes).into_iter().flatten() {
-            self.transmit_once(from, port, bytes, departs + late);
+            self.transmit_once(from, port, (bytes, trail), departs + late);
         }
     }
 
-    fn transmit_once(&mut self, from: Node, port: PortNumber, bytes: &[u8], departs: Instant) {
+    fn transmit_once(
+        &mut self,
+        from: Node,
+        port: PortNumber,
+        (bytes, trail): (&[u8], Option<Trail>),
+        departs: Instant,
+    ) {
         let Some((cable, far, arrival)) = self.send(from, port, departs) else {
             return;
         };
         let Some(frame) = self.frames.keep(bytes) else {
             return;
         };
+        *self.frames.trail(frame) = trail;
         let (at, breaks) = arrival;
         self.calendar.schedule(
             at,
@@ -204,8 +218,7 @@ impl Network {
         let Node::Switch(switch) = from else {
             return undisturbed;
         };
-        let binding = self.switch_plugs[switch].get(port.0 as usize);
-        let Some(binding) = binding.copied().flatten() else {
+        let Some(binding) = self.plug_of_switch(switch, port) else {
             return undisturbed;
         };
         match &mut self.whims[binding.cable as usize] {
@@ -234,6 +247,13 @@ impl Network {
     /// Returns the cables that are plugged into a switch.
     pub fn plugs_of_switch(&self, switch: usize) -> impl Iterator<Item = PortBinding> + '_ {
         self.switch_plugs[switch].iter().flatten().copied()
+    }
+
+    /// Returns the end at a port of a switch of its cable.
+    #[must_use]
+    pub fn plug_of_switch(&self, switch: usize, port: PortNumber) -> Option<PortBinding> {
+        let plug = self.switch_plugs[switch].get(port.0 as usize);
+        plug.copied().flatten()
     }
 
     /// Returns the end at a host of its cable.
@@ -300,7 +320,7 @@ impl Network {
         departs: Instant,
     ) -> Option<(u32, u8, (Instant, u32))> {
         let binding = match from {
-            Node::Switch(switch) => self.switch_plugs[switch].get(port.0 as usize).copied()?,
+            Node::Switch(switch) => self.plug_of_switch(switch, port),
             Node::Host(host) => self.host_plugs[host],
         }?;
         let arrival = self.cables[binding.cable as usize].send(departs, &mut self.random)?;

@@ -4,10 +4,11 @@ use measure::capture::{CaptureRecord, Captures, Direction, Seen};
 use measure::identity::Catalogue;
 use measure::load::HostLoad;
 use measure::recorder::FlowRecord;
-use measure::{FlowIndex, ReceiverIndex, Recorder};
+use measure::{FlowIndex, Promise, ReceiverIndex, Recorder};
 use units::Instant;
 use wire::ethernet::wire_size;
 
+use crate::hop_watch::SeenHops;
 use crate::network::PortBinding;
 
 /// The only interface of the capture of a host's link.
@@ -26,6 +27,8 @@ pub struct Observed {
     pub flows: Vec<FlowRecord>,
     /// What became of the capture files.
     pub captures: Vec<CaptureRecord>,
+    /// What was seen of hops, if they were watched.
+    pub hops: Option<SeenHops>,
 }
 
 impl Observer {
@@ -39,32 +42,42 @@ impl Observer {
         (observer, load.hosts)
     }
 
-    /// Takes down that the first bit of a frame leaves a host now.
-    pub fn left_host(&mut self, now: Instant, binding: Option<PortBinding>, bytes: &[u8]) {
-        if let Some((flow, sequence)) = self.catalogue.identify(bytes, now) {
+    /// Takes down that the first bit of a frame leaves a host now. Returns its flow.
+    pub fn left_host(
+        &mut self,
+        now: Instant,
+        binding: Option<PortBinding>,
+        bytes: &[u8],
+    ) -> Option<FlowIndex> {
+        let identified = self.catalogue.identify(bytes, now);
+        if let Some((flow, sequence)) = identified {
             let size = wire_size(bytes.len());
             self.recorder.sent(flow, sequence, size, now);
         }
         if let Some(binding) = binding {
             self.capture(now, binding.cable, AT_HOST, Direction::Out, bytes);
         }
+        identified.map(|(flow, _)| flow)
     }
 
     /// Takes down that the last bit of a frame has arrived at a host, which is
-    /// `receiver_of` the flows that it receives.
+    /// `receiver_of` the flows that it receives. Returns what was promised to it there.
     pub fn reached_host(
         &mut self,
         now: Instant,
         binding: PortBinding,
         bytes: &[u8],
         receiver_of: impl Fn(FlowIndex) -> Option<ReceiverIndex>,
-    ) {
+    ) -> Option<Promise> {
+        let mut promise = None;
         if let Some((flow, sequence)) = self.catalogue.identify(bytes, now)
             && let Some(receiver) = receiver_of(flow)
         {
             self.recorder.received(flow, receiver, sequence, now);
+            promise = self.recorder.promise(flow);
         }
         self.capture(now, binding.cable, AT_HOST, Direction::In, bytes);
+        promise
     }
 
     /// Takes down that the last bit of a frame has arrived at a switch from
@@ -83,6 +96,7 @@ impl Observer {
         Observed {
             flows: self.recorder.finish(),
             captures: self.captures.finish(),
+            hops: None,
         }
     }
 

@@ -106,6 +106,12 @@ pub enum Fault {
     Rejoin { switch: usize },
     /// A switch that is gone starts anew.
     Restart { switch: usize },
+    /// Each frame occupies a switch for so much longer than its processing says; no longer
+    /// if that is nothing.
+    Slow { switch: usize, extra: Duration },
+    /// A link takes bits more slowly than it says, by so many thousandths; none for as it
+    /// says.
+    SlowLink { link: usize, by_thousandths: u32 },
     /// A host is unplugged and plugged in elsewhere.
     HostMoves {
         host: usize,

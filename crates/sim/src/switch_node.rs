@@ -5,11 +5,12 @@ use std::collections::VecDeque;
 
 use switch::compiled::{Carried, Memory, Overflow, Sizes};
 use switch::{Input, Switch};
-use units::{Duration, Instant};
+use units::{BitRate, Duration, Instant};
 use wire::openflow::PortNumber;
 
 use crate::emulation::{Dice, Fate, Pace, Stage};
 use crate::frames::FrameId;
+use crate::hop_watch;
 use crate::parts::{Engine, Processing, SwitchPart};
 
 /// The core of a switch and the frames that wait for its processor.
@@ -21,6 +22,8 @@ pub struct SwitchNode {
     processing: Processing,
     per_frame: Duration,
     latency: Duration,
+    /// How much longer each frame occupies the processor than it should.
+    pub extra: Duration,
     /// What decides about times and losses in place of the processing stage.
     emulated: Option<Stage>,
     /// When messages take effect and leave.
@@ -63,6 +66,7 @@ impl SwitchNode {
             processing: part.processing,
             per_frame: part.processing.per_frame.round_up(),
             latency: part.processing.latency.round_up(),
+            extra: Duration::ZERO,
             waiting: VecDeque::new(),
             busy_until: Instant::ZERO,
             wake_up: None,
@@ -93,6 +97,7 @@ impl SwitchNode {
         if let Some(stage) = &mut self.emulated {
             return match stage.arrive(now, port, bytes) {
                 Fate::Ready(ready) => {
+                    let ready = ready + self.extra;
                     // Frames of other ports may be done earlier.
                     let later = |waiting: &Waiting| waiting.ready > ready;
                     let behind = self.waiting.iter().rev().take_while(|it| later(it)).count();
@@ -114,10 +119,34 @@ impl SwitchNode {
             self.dropped += 1;
             return Err(frame);
         }
-        self.busy_until = self.busy_until.max(now) + self.per_frame;
+        self.busy_until = self.busy_until.max(now) + self.per_frame + self.extra;
         let ready = self.busy_until + self.latency;
         self.waiting.push_back(Waiting { ready, port, frame });
         Ok(ready)
+    }
+
+    /// Returns the stage as its profile has it, for who watches it.
+    pub fn stage(&self) -> hop_watch::Stage {
+        hop_watch::Stage::new(self.per_frame, self.latency)
+    }
+
+    /// Returns until when the processor has work.
+    pub fn busy_until(&self) -> Instant {
+        self.busy_until
+    }
+
+    /// Sets the rate of a port below what it says, or back to that.
+    pub fn slow_port(&mut self, number: PortNumber, by_thousandths: u32) {
+        let rate = self.rate_of(number);
+        if let (Some(core), Some(rate)) = (&mut self.core, rate) {
+            core.slow_port(number, slower(rate, by_thousandths));
+        }
+    }
+
+    /// Returns the rate that a port says it has.
+    pub fn rate_of(&self, number: PortNumber) -> Option<BitRate> {
+        let mut ports = self.config.ports.iter();
+        ports.find(|port| port.number == number)?.rate
     }
 
     /// Removes the frame with which the processor is done at `now`.
@@ -176,6 +205,12 @@ impl SwitchNode {
     pub fn notices_loss(&mut self) -> Option<Duration> {
         self.emulated.as_mut()?.notice_loss()
     }
+}
+
+/// Returns what is left of a rate that is less by so many thousandths.
+pub fn slower(rate: BitRate, by_thousandths: u32) -> BitRate {
+    let left = u64::from(1_000u32.saturating_sub(by_thousandths));
+    BitRate::from_bps((rate.as_bps() / 1_000 * left).max(1))
 }
 
 impl Engine {

@@ -15,6 +15,7 @@ use wire::openflow::PortNumber;
 
 use crate::emulation::Dice;
 use crate::frames::FrameId;
+use crate::hop_watch::{HopWatch, Line, Trail};
 use crate::host_interface::Sending;
 use crate::host_node::HostNode;
 use crate::message_watch::MessageWatch;
@@ -40,6 +41,7 @@ pub struct World {
     /// What switches said, if there is no controller.
     told: Vec<Told>,
     watch: Option<MessageWatch>,
+    hop_watch: Option<HopWatch>,
     controller_wake_up: Option<Instant>,
     store: MemoryStore,
     observer: Option<Observer>,
@@ -106,6 +108,7 @@ impl World {
                 .map(|config| Controller::new(Instant::ZERO, config)),
             told: Vec::new(),
             watch: None,
+            hop_watch: None,
             controller_wake_up: None,
             store: MemoryStore::default(),
             observer: None,
@@ -141,6 +144,24 @@ impl World {
         self.wake_host(host);
     }
 
+    /// Sees every hop from now on, so that who is not what he says is known afterwards.
+    ///
+    /// # Panics
+    ///
+    /// If more cables are there than can be counted.
+    pub fn watch_hops(&mut self, links: usize) {
+        let lines = (0..links).map(|link| {
+            let ends = self.network.cable(number(link)).ends();
+            ends.map(|End { node, port }| match node {
+                Node::Switch(switch) => Line::new(self.switches[switch].rate_of(port)),
+                Node::Host(host) => Line::new(Some(self.hosts[host].interface.nominal)),
+            })
+        });
+        let lines = lines.collect();
+        let stages = self.switches.iter().map(SwitchNode::stage);
+        self.hop_watch = Some(HopWatch::new(stages.collect(), lines));
+    }
+
     /// Lets the hosts begin to send, and observes it.
     ///
     /// # Panics
@@ -148,7 +169,10 @@ impl World {
     /// If the load is not for as many hosts as there are.
     pub fn begin(&mut self, load: Load) {
         assert_eq!(load.hosts.len(), self.hosts.len(), "a load for each host");
-        let (observer, hosts) = Observer::of(load);
+        let (observer, mut hosts) = Observer::of(load);
+        if let Some(watch) = &mut self.hop_watch {
+            watch.expect(hosts.iter_mut().map(|it| it.headers.take()).collect());
+        }
         self.observer = Some(observer);
         for (host, load) in hosts.into_iter().enumerate() {
             self.hosts[host].begin(load);
@@ -224,7 +248,10 @@ impl World {
                 observer.recorder.skipped(flow, skipped);
             }
         }
-        observer.finish()
+        Observed {
+            hops: self.hop_watch.take().map(HopWatch::finish),
+            ..observer.finish()
+        }
     }
 
     /// Returns what the run has done so far.
@@ -285,7 +312,9 @@ impl World {
         match node {
             Node::Switch(switch) => {
                 let bytes = self.network.frames.bytes(frame).len();
-                match self.switches[switch].arrive(self.now, port, (frame, bytes)) {
+                let fate = self.switches[switch].arrive(self.now, port, (frame, bytes));
+                self.watch_arrival(switch, frame, fate.ok());
+                match fate {
                     Ok(ready) if ready <= self.now => self.processed(switch),
                     Ok(ready) => {
                         let event = Event::Processed {
@@ -307,7 +336,13 @@ impl World {
         }
         if let Some(observer) = &mut self.observer {
             let bytes = self.network.frames.bytes(frame);
-            observer.reached_host(self.now, binding, bytes, |flow| node.receiver_of(flow));
+            let promise =
+                observer.reached_host(self.now, binding, bytes, |flow| node.receiver_of(flow));
+            if let Some(watch) = &mut self.hop_watch
+                && let (Some(promise), Some(trail)) = (promise, self.network.frames.trail(frame))
+            {
+                watch.reached(self.now, trail, promise);
+            }
         }
         node.receive(self.now, frame, &mut self.network.frames);
         self.network.frames.release(frame);
@@ -323,8 +358,29 @@ impl World {
             let bytes = self.network.frames.bytes(frame);
             core.handle(self.now, node.engine.input(port, bytes, self.now));
         }
+        if let (Some(watch), Some(trail)) = (&mut self.hop_watch, *self.network.frames.trail(frame))
+        {
+            watch.processed(self.now, switch, trail);
+        }
         self.network.frames.release(frame);
         self.drain_switch(switch);
+    }
+
+    /// Shows a frame that came to a switch to who watches hops: the processor is done with
+    /// it at `ready`, or had no room.
+    fn watch_arrival(&mut self, switch: usize, frame: FrameId, ready: Option<Instant>) {
+        let Some(watch) = &mut self.hop_watch else {
+            return;
+        };
+        let trail = self.network.frames.trail(frame).as_mut();
+        match (ready, trail) {
+            (Some(ready), trail) => watch.came(self.now, switch, ready, trail),
+            (None, Some(trail)) => {
+                let busy_until = self.switches[switch].busy_until();
+                watch.had_no_room(self.now, switch, busy_until, *trail);
+            }
+            (None, None) => {}
+        }
     }
 
     fn wake_switch(&mut self, switch: usize) {
@@ -363,8 +419,13 @@ impl World {
                     if let Some(watch) = &mut self.watch {
                         watch.leaves_switch(self.now, switch, bytes);
                     }
+                    let trail = self.hop_watch.as_mut().and_then(|watch| {
+                        let plug = self.network.plug_of_switch(switch, port)?;
+                        let times = (self.now, departs);
+                        watch.leaves_switch(times, (switch, plug), bytes.len(), stay.arrived)
+                    });
                     self.network
-                        .transmit(Node::Switch(switch), port, bytes, departs);
+                        .transmit(Node::Switch(switch), port, (bytes, trail), departs);
                     core.left(stay, departs);
                 }
                 switch::Output::Send { connection, .. } if connection != control::CONNECTION => {}
@@ -404,10 +465,7 @@ impl World {
         }
         self.hosts[host].wake_up = None;
         while let Some(sending) = self.hosts[host].work(self.now, &mut self.network.frames) {
-            if let Some(observer) = &mut self.observer {
-                let bytes = self.network.frames.bytes(sending.frame);
-                observer.left_host(self.now, self.network.plug_of_host(host), bytes);
-            }
+            self.observe_departure(host, sending);
             if let Some(watch) = &mut self.watch {
                 watch.leaves_host(self.now, self.network.frames.bytes(sending.frame));
             }
@@ -416,6 +474,23 @@ impl World {
                 .transmit_kept(Node::Host(host), HOST_PORT, frame, departs);
         }
         self.plan_host(host);
+    }
+
+    /// Takes down that a frame begins to leave a host.
+    fn observe_departure(&mut self, host: usize, Sending { frame, departs }: Sending) {
+        let Some(observer) = &mut self.observer else {
+            return;
+        };
+        let plug = self.network.plug_of_host(host);
+        let bytes = self.network.frames.bytes(frame);
+        let flow = observer.left_host(self.now, plug, bytes);
+        if let (Some(watch), Some(plug)) = (&mut self.hop_watch, plug) {
+            let promised = flow.filter(|flow| observer.recorder.promise(*flow).is_some());
+            let mut trail = promised.map(|flow| Trail::new(flow, self.now));
+            let times = (self.now, departs);
+            watch.leaves_host(times, (host, plug), bytes, trail.as_mut());
+            *self.network.frames.trail(frame) = trail;
+        }
     }
 
     /// Enters when a host has to be woken, if that is sooner than planned.

@@ -107,6 +107,11 @@ impl Port {
         }
     }
 
+    /// Sends at this rate from the next frame on, if it paces itself.
+    pub(crate) fn set_rate(&mut self, rate: BitRate) {
+        self.pace = self.pace.map(|_| Pace::new(rate));
+    }
+
     /// Returns whether the port is there for frames at all.
     pub(crate) fn is_up(&self) -> bool {
         self.link == Link::Up && !self.forbids(openflow::PortConfig::PORT_DOWN)

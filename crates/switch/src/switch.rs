@@ -1,7 +1,7 @@
 //! The switch as its world sees it: what happens goes in, what is to be done
 //! comes out.
 
-use units::Instant;
+use units::{BitRate, Instant};
 use wire::openflow::PortNumber;
 
 use crate::agent::{Agent, CloseReason, ConnectionId, Demand, Peer, earlier};
@@ -311,6 +311,14 @@ impl Switch {
         ports[stay.port.at()].note_residence(stay.queue, lasted);
         if let Some(hop) = stay.hop {
             hops.note(at, hop, (stay.port, stay.queue), lasted);
+        }
+    }
+
+    /// Lets a port of its own pace send at another rate than it says, as a link does that
+    /// is slower than its ends believe.
+    pub fn slow_port(&mut self, port: PortNumber, rate: BitRate) {
+        if let Some(port) = self.pipeline.egress.find_port(port) {
+            self.pipeline.egress.port_mut(port).set_rate(rate);
         }
     }
 

@@ -184,6 +184,10 @@ impl World for Stopwatch {
         self.world.announce(host, frame);
     }
 
+    fn plant(&mut self, scenario: &scenario::Scenario, start: units::Instant) {
+        self.world.plant(scenario, start);
+    }
+
     fn begin(
         &mut self,
         load: Load,

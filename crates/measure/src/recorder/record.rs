@@ -31,6 +31,8 @@ pub struct FlowRecord {
     pub highest_in_time: Option<Duration>,
     /// Frames that left while the contract had no tokens for them.
     pub out_of_contract: u64,
+    /// When the first and the last of them left.
+    pub beyond: Option<(Instant, Instant)>,
     /// Slots of its schedule that the sender left out, because it was called
     /// too late.
     pub skipped: u64,
@@ -108,6 +110,7 @@ impl FlowRecord {
             missed_deadline: 0,
             highest_in_time: None,
             out_of_contract: 0,
+            beyond: None,
             skipped: 0,
             misfits: 0,
             before_sent: 0,

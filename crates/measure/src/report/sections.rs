@@ -13,7 +13,7 @@ mod time_line;
 mod topology;
 
 use super::text::{self, Details};
-use super::{Report, ShownFlows};
+use super::{CulpritReport, Report, ShownFlows};
 use crate::document::{Block, Document, Section};
 
 impl Report {
@@ -25,6 +25,7 @@ impl Report {
         let sections = [
             Some(text::section(self, details, extent)),
             (left_out > 0).then(|| sums(self, shown.flows.len())),
+            culprits(self),
             margins::section(shown),
             topology::section(shown),
             time_line::section(shown),
@@ -41,6 +42,14 @@ impl Report {
             sections: sections.into_iter().flatten().collect(),
         }
     }
+}
+
+/// Returns who is to blame, if anybody is named.
+fn culprits(report: &Report) -> Option<Section> {
+    let named = report.culprits.iter().map(CulpritReport::sentence);
+    let lines = Block::Lines(named.collect());
+    (!report.culprits.is_empty())
+        .then(|| Section::of_page("culprits", "Who broke promises", vec![lines]))
 }
 
 /// Returns what all flows come to, by kind and queue, where not each of them is shown.

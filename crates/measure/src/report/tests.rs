@@ -324,6 +324,60 @@ fn a_broken_promise_is_named_with_its_reason() {
 }
 
 #[test]
+fn whoever_broke_promises_is_named_in_text_json_and_page() {
+    let mut report = broken();
+    report.culprits = vec![CulpritReport {
+        kind: CulpritKind::Switch,
+        name: "s2".to_owned(),
+        since_ns: 2_013_400_000,
+        by_ns: Some(118_000),
+        seen: 500,
+        frames: 412,
+        flows: ["sv-mu1", "sv-mu2", "trip-b1"].map(str::to_owned).to_vec(),
+    }];
+
+    let document = report.document(Details::Few, Extent::Worst);
+    let json: Value = serde_json::from_str(&report.to_json(Extent::Worst)).unwrap();
+
+    // Between these stands a time, which people read with a µ.
+    for said in [
+        "Late or lost frames of 3 flows: switch s2 took 118 ",
+        "at most beyond its profile from 2.013 s on (412 frames).",
+    ] {
+        assert!(document.to_text().contains(said), "{said}");
+        assert!(document.to_page().contains(said), "{said}");
+    }
+    assert_eq!(json["culprits"][0]["kind"], "switch");
+    assert_eq!(json["culprits"][0]["by_ns"], 118_000);
+}
+
+#[test]
+fn who_harms_nobody_is_a_warning_and_a_wrong_calculation_is_loud() {
+    let harmless = CulpritReport {
+        kind: CulpritKind::Foreign,
+        name: "h1".to_owned(),
+        since_ns: 0,
+        by_ns: None,
+        seen: 7,
+        frames: 0,
+        flows: Vec::new(),
+    };
+    let nobody = CulpritReport {
+        kind: CulpritKind::Nobody,
+        frames: 1,
+        flows: vec!["sv".to_owned()],
+        ..harmless.clone()
+    };
+
+    assert_eq!(
+        harmless.sentence(),
+        "Warning: host h1 sent 7 frames of no admitted flow from 0.000 s on; no promised frame \
+         was late or lost by it."
+    );
+    assert!(nobody.sentence().contains("NOBODY is to blame"));
+}
+
+#[test]
 fn a_run_of_refusals_alone_is_refused() {
     let mut report = substation();
     report.flows.retain(|flow| !flow.admitted);
@@ -396,6 +450,15 @@ fn hostile_names_stay_names() {
             row.formula = hostile.to_owned();
         }
     }
+    report.culprits = vec![CulpritReport {
+        kind: CulpritKind::Source,
+        name: hostile.to_owned(),
+        since_ns: 0,
+        by_ns: None,
+        seen: 1,
+        frames: 1,
+        flows: vec![hostile.to_owned()],
+    }];
     for node in &mut report.topology.nodes {
         node.name = hostile.to_owned();
     }

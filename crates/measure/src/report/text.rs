@@ -5,7 +5,7 @@ mod levels;
 use units::Duration;
 
 use super::extent::{LINES_OF_MANY, MOST_LINES};
-use super::{ExceededReport, FlowReport, Report, ShownFlows, Verdict};
+use super::{CulpritReport, ExceededReport, FlowReport, Report, ShownFlows, Verdict};
 use crate::document::table::{Column, left, right};
 use crate::document::{Block, Section, Table};
 
@@ -90,6 +90,8 @@ pub(super) fn section(report: &Report, details: Details, extent: ShownFlows) -> 
     }
     blocks.extend(levels::blocks(report));
     blocks.push(Block::Lines(report.room.clone()));
+    let culprits = report.culprits.iter().map(CulpritReport::sentence);
+    blocks.push(Block::Lines(culprits.collect()));
     blocks.push(Block::Paragraph(report.summary()));
     Section::of_text(blocks)
 }

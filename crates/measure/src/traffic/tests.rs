@@ -176,6 +176,7 @@ fn the_samples_of_a_stream_wrap_every_second_and_run_on() {
     let numbering = Numbering::EverySecond {
         rate: 4_000,
         start: Instant::ZERO,
+        haste: None,
     };
     assert_eq!(catalogue.add(key, FlowIndex(7), numbering), None);
 

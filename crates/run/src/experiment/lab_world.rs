@@ -127,6 +127,9 @@ impl World for LabWorld {
         self.lab.announce(host, frame);
     }
 
+    /// What a lab can do of it the sources do.
+    fn plant(&mut self, _scenario: &Scenario, _start: Instant) {}
+
     fn begin(
         &mut self,
         mut load: Load,
@@ -170,6 +173,7 @@ impl World for LabWorld {
             stalls: Some(stalls),
             interruptions,
             overflowed,
+            hops: None,
             unseen,
             busy,
             notes,

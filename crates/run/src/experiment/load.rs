@@ -1,22 +1,26 @@
 //! The traffic of a scenario: a source for each admitted flow, and what the
 //! instrument has to know of it.
 
+use std::collections::BTreeSet;
+
 use measure::capture::Captures;
 use measure::identity::{Catalogue, FlowKey, Numbering};
-use measure::load::{HostLoad, Load, QueuedSource};
+use measure::load::{Headers, HostLoad, Load, QueuedSource};
 use measure::recorder::{Recorder, Settings};
 use measure::traffic::trace::Trace;
 use measure::traffic::{
     Acknowledger, Addresses, Answerer, Answering, FrameTooShort, Source, best_effort, goose,
     message, mms, trace, udp,
 };
-use measure::traffic::{BestEffort, Goose, Message, Replay, SampledValues, Udp, sampled_values};
+use measure::traffic::{
+    BestEffort, Goose, Haste, Hasty, Message, Replay, SampledValues, Udp, sampled_values,
+};
 use measure::{Contract, FlowPlan, Promise, ReceiverIndex};
 use scenario::{Destination, Flow, FlowIndex, Phase, Scenario, Traffic};
 use units::{DataSize, Delay, Duration, Instant};
-use wire::ethernet::{MacAddress, VlanTag};
+use wire::ethernet::{EtherType, MacAddress, VlanTag};
 
-use super::{Admission, ExperimentError};
+use super::{Admission, ExperimentError, errors};
 use crate::measuring::recordings::recorded;
 
 /// The priority that IEC 61850-8-1 and 9-2 give to GOOSE and Sampled Values.
@@ -26,7 +30,12 @@ const PROCESS_BUS_PRIORITY: u8 = 4;
 const PASSAGES_KEPT: usize = 1 << 18;
 const BEST_EFFORT: u8 = 0;
 /// The port that datagrams are sent from.
-const SOURCE_PORT: u16 = 49_152;
+pub(super) const SOURCE_PORT: u16 = 49_152;
+pub(super) const PROCESS_BUS_TAG: VlanTag = VlanTag {
+    priority: PROCESS_BUS_PRIORITY,
+    drop_eligible: false,
+    id: 0,
+};
 
 /// Returns the traffic of the flows that were admitted, from `start` on for
 /// `duration`, and what the instrument knows of each.
@@ -39,7 +48,7 @@ pub fn load(
     unix_origin_ns: u64,
 ) -> (Load, Vec<FlowPlan>) {
     let mut load = Load {
-        hosts: scenario.hosts.iter().map(|_| HostLoad::default()).collect(),
+        hosts: scenario.hosts.iter().map(|_| silent()).collect(),
         recorder: Recorder::new(start, recording(scenario)),
         catalogue: Catalogue::default(),
         captures: Captures::default(),
@@ -60,11 +69,10 @@ pub fn load(
             run_start: start,
             flow_start: start + flow.start,
             until: until(flow, start, duration),
+            haste: errors::haste(scenario, number, start),
         };
-        let phases = scenario.phases_of(FlowIndex(number));
         let seed = scenario.seed ^ (u64::from(index.0) << 32);
-        let source = source(scenario, flow, &phases, times, seed, unix_origin_ns);
-        let source = source.expect("the sizes of all frames were verified");
+        let source = sent(scenario, number, times, seed, unix_origin_ns);
         let before = load
             .catalogue
             .add(key(scenario, flow), index, numbering(flow, times));
@@ -73,19 +81,84 @@ pub fn load(
             "every flow of a scenario has a destination of its own"
         );
         let queue = scenario.class_of(flow).queue;
-        load.hosts[flow.source.0].sources.push(QueuedSource {
+        let sender = &mut load.hosts[flow.source.0];
+        let headers = sender.headers.get_or_insert_default();
+        headers.insert(self::headers(scenario, flow));
+        sender.sources.push(QueuedSource {
             source,
             flow: index,
             queue,
         });
         for (receiver, host) in (0..).map(ReceiverIndex).zip(&flow.receivers) {
-            load.hosts[host.0].receives.insert(index, receiver);
-            load.hosts[host.0]
-                .answering
-                .extend(answering(scenario, flow));
+            let receiving = &mut load.hosts[host.0];
+            receiving.receives.insert(index, receiver);
+            if let Some(answering) = answering(scenario, flow) {
+                let back = MacAddress(scenario.hosts[flow.source.0].mac);
+                let headers = receiving.headers.get_or_insert_default();
+                headers.insert((back, EtherType::IPV4, Some(scenario.hosts[host.0].ip)));
+                receiving.answering.push(answering);
+            }
         }
     }
+    for (host, foreign) in errors::foreign(scenario, start, duration) {
+        load.hosts[host.0].foreign.push(foreign);
+    }
     (load, plans)
+}
+
+/// Returns what a flow sends, in haste if an error has it so.
+fn sent(
+    scenario: &Scenario,
+    number: usize,
+    times: Times,
+    seed: u64,
+    unix_origin_ns: u64,
+) -> Source {
+    let (flow, phases) = (
+        &scenario.flows[number],
+        scenario.phases_of(FlowIndex(number)),
+    );
+    // In haste a source ends when its clock says so.
+    let shown = Times {
+        until: times.haste.map_or(times.until, |it| it.shown(times.until)),
+        ..times
+    };
+    let source = source(scenario, flow, &phases, shown, seed, unix_origin_ns);
+    let source = source.expect("the sizes of all frames were verified");
+    match times.haste {
+        Some(haste) => Source::Hasty(Box::new(Hasty { source, haste })),
+        None => source,
+    }
+}
+
+/// Returns what a host does that has no flow: whatever it sends is foreign.
+fn silent() -> HostLoad {
+    HostLoad {
+        headers: Some(BTreeSet::new()),
+        ..HostLoad::default()
+    }
+}
+
+/// Returns the headers of the frames of a flow.
+pub(super) fn headers(scenario: &Scenario, flow: &Flow) -> Headers {
+    match flow.destination {
+        Destination::Udp { mac, .. } | Destination::Tcp { mac, .. } => {
+            let from = scenario.hosts[flow.source.0].ip;
+            (MacAddress(mac), EtherType::IPV4, Some(from))
+        }
+        Destination::Ethernet { mac, .. } => {
+            let ether_type = match flow.traffic {
+                Traffic::Goose(_) => EtherType::GOOSE,
+                Traffic::SampledValues(_)
+                | Traffic::Udp(_)
+                | Traffic::Message(_)
+                | Traffic::Trace(_)
+                | Traffic::Mms(_)
+                | Traffic::BestEffort(_) => EtherType::SAMPLED_VALUES,
+            };
+            (MacAddress(mac), ether_type, None)
+        }
+    }
 }
 
 /// What happens at each level is known only afterwards: there, frames are kept one by
@@ -136,6 +209,7 @@ pub fn verify(scenario: &Scenario) -> Result<(), ExperimentError> {
         run_start: Instant::ZERO,
         flow_start: Instant::ZERO,
         until: Instant::ZERO,
+        haste: None,
     };
     for (number, flow) in scenario.flows.iter().enumerate() {
         let phases = scenario.phases_of(FlowIndex(number));
@@ -155,6 +229,8 @@ struct Times {
     run_start: Instant,
     flow_start: Instant,
     until: Instant,
+    /// When the clock of the source runs fast, if an error has it so.
+    haste: Option<Haste>,
 }
 
 fn until(flow: &Flow, start: Instant, duration: Duration) -> Instant {
@@ -296,7 +372,7 @@ fn sampled_values(
     let config = sampled_values::Config {
         source: MacAddress(scenario.hosts[flow.source.0].mac),
         destination,
-        vlan: Some(process_bus_tag()),
+        vlan: Some(PROCESS_BUS_TAG),
         application,
         sv_id: flow.name.clone(),
         rate: traffic.samples_per_second(),
@@ -319,7 +395,7 @@ fn goose_config(
     goose::Config {
         source: MacAddress(scenario.hosts[flow.source.0].mac),
         destination,
-        vlan: Some(process_bus_tag()),
+        vlan: Some(PROCESS_BUS_TAG),
         application,
         control_block: flow.name.clone(),
         min_time: traffic.min_time,
@@ -391,6 +467,7 @@ fn numbering(flow: &Flow, times: Times) -> Numbering {
         Traffic::SampledValues(traffic) => Numbering::EverySecond {
             rate: traffic.samples_per_second(),
             start: times.flow_start,
+            haste: times.haste,
         },
         Traffic::Goose(_)
         | Traffic::Udp(_)
@@ -425,14 +502,6 @@ fn group(flow: &Flow) -> (MacAddress, u16) {
         unreachable!("process bus traffic goes to a group")
     };
     (MacAddress(mac), application)
-}
-
-fn process_bus_tag() -> VlanTag {
-    VlanTag {
-        priority: PROCESS_BUS_PRIORITY,
-        drop_eligible: false,
-        id: 0,
-    }
 }
 
 fn bytes(size: DataSize) -> usize {
@@ -481,6 +550,7 @@ deadline = "5 ms"
             run_start: Instant::ZERO,
             flow_start: Instant::ZERO,
             until: Instant::ZERO + scenario.duration,
+            haste: None,
         };
         let mut client = source(&scenario, flow, &[], times, 0, 0).unwrap();
         let mut answering = answering(&scenario, flow).unwrap();

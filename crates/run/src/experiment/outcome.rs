@@ -20,6 +20,7 @@ use scenario::{Change, Flow, LinkIndex, Node, Protection, Scenario, Traffic};
 use units::{Duration, Instant};
 
 use super::calculation::calculation;
+use super::culprits::culprits;
 use super::mode_changes::{modes_report, spells};
 use super::plan::cover;
 use super::route::Atlas;
@@ -50,9 +51,9 @@ pub struct Facts<'a> {
 
 /// Something that was done to the network, and when.
 #[derive(Clone, Copy, Debug)]
-struct Happening {
-    at: Instant,
-    change: Change,
+pub(super) struct Happening {
+    pub(super) at: Instant,
+    pub(super) change: Change,
 }
 
 /// Returns the report of a run.
@@ -98,6 +99,7 @@ pub fn report(facts: &Facts<'_>) -> Report {
             took_ns: facts.took.as_ns(),
         }),
         events: events.collect(),
+        culprits: culprits(facts, &happenings),
         flows: judged.into_iter().map(|(report, _)| report).collect(),
         platform: platform(scenario, run, observed),
         modes: modes_report(scenario, facts.config, run),
@@ -194,7 +196,7 @@ fn unseen_by(observed: &Observed, host: scenario::HostIndex) -> Unseen {
 }
 
 /// Returns what a flow gets at each level, the lowest first; nothing without levels.
-fn treatments(scenario: &Scenario, flow: &Flow, plan: &FlowPlan) -> Vec<Treatment> {
+pub(super) fn treatments(scenario: &Scenario, flow: &Flow, plan: &FlowPlan) -> Vec<Treatment> {
     if scenario.modes.is_none() {
         return Vec::new();
     }
@@ -228,7 +230,7 @@ fn level_reports(
 }
 
 /// Returns what each happening means for a flow.
-fn disturbances(
+pub(super) fn disturbances(
     atlas: &Atlas<'_>,
     flow: &Flow,
     accepted: &Accepted,
@@ -491,7 +493,8 @@ fn assumptions(scenario: &Scenario, place: Place) -> Vec<String> {
                 .to_owned(),
         ),
         Place::Sim(_) => assumptions.push(
-            "A simulated processor takes exactly the time of its profile, for every frame."
+            "A simulated processor takes exactly the time of its profile, for every frame, but for \
+             the errors that the scenario plants."
                 .to_owned(),
         ),
     }

@@ -12,7 +12,7 @@ use wire::openflow::PortNumber;
 
 use super::plan::{compiled_entries, switch_config};
 use super::world::{Observed, World};
-use super::{ExperimentError, SimEngine, capture};
+use super::{ExperimentError, SimEngine, capture, errors};
 
 /// How long a simulated switch takes to notice that a port has lost its
 /// carrier: what polling it every millisecond gives at worst.
@@ -116,6 +116,11 @@ impl World for SimWorld {
         self.world.announce(host, frame);
     }
 
+    fn plant(&mut self, scenario: &Scenario, start: Instant) {
+        self.world.watch_hops(scenario.links.len());
+        self.world.plan(&errors::faults(scenario, start));
+    }
+
     fn begin(&mut self, load: Load, changes: &[(Instant, Change)]) -> Result<(), ExperimentError> {
         let faults: Vec<_> = changes
             .iter()
@@ -154,6 +159,7 @@ impl World for SimWorld {
             interruptions: Interruptions::default(),
             overflowed: 0,
             unseen: Vec::new(),
+            hops: observed.hops,
             busy: None,
             notes,
             machine: None,

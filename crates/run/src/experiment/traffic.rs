@@ -12,7 +12,7 @@ use super::load::load;
 use super::mode_changes::describe_mode_event;
 
 use super::world::World;
-use super::{Admission, Audience, Experiment, ExperimentError, Run};
+use super::{Admission, Audience, Experiment, ExperimentError, Run, errors};
 
 /// Time between the last decision and the first frame.
 const LEAD_TIME: Duration = Duration::from_ms(200);
@@ -40,6 +40,7 @@ impl Experiment<'_> {
         let changes: Vec<_> = changes
             .map(|event| (start + event.at, event.change))
             .collect();
+        world.plant(scenario, start);
         world.begin(load, &changes)?;
 
         let mut run = Run {
@@ -51,7 +52,7 @@ impl Experiment<'_> {
             switch_modes: Vec::new(),
         };
         let mut changes = changes.into_iter().peekable();
-        let mut violations = scenario.violations.iter().peekable();
+        let mut wrongs = wrongs(scenario).into_iter().peekable();
         let mut moved = BTreeSet::new();
         let end = start + wanted;
         while world.now() < end {
@@ -65,8 +66,8 @@ impl Experiment<'_> {
                 to.happened(at.saturating_since(start), &describe(scenario, change));
                 moved.extend(moves(change));
             }
-            while let Some(violation) = violations.next_if(|one| start + one.from <= now) {
-                to.happened(violation.from, &describe_violation(scenario, *violation));
+            while let Some((from, text)) = wrongs.next_if(|(from, _)| start + *from <= now) {
+                to.happened(from, &text);
             }
             for host in &moved {
                 self.announce(world, *host);
@@ -130,6 +131,17 @@ fn report_restoration(said: &Said, start: Instant, to: &mut dyn Audience) {
         let text = format!("{flows} flows on their alternatives {took} after the controller knew");
         to.happened(confirmed_at.saturating_since(start), &text);
     }
+}
+
+/// Returns who is not what he agreed to be, from when on, in order of time.
+fn wrongs(scenario: &Scenario) -> Vec<(Duration, String)> {
+    let violations = scenario.violations.iter();
+    let violations = violations.map(|one| (one.from, describe_violation(scenario, *one)));
+    let errors = scenario.errors.iter();
+    let errors = errors.map(|one| (one.from, errors::describe(scenario, one.kind)));
+    let mut wrongs: Vec<_> = violations.chain(errors).collect();
+    wrongs.sort_by_key(|(from, _)| *from);
+    wrongs
 }
 
 /// Returns what a flow begins to send, for people.

@@ -8,7 +8,8 @@ use measure::load::Load;
 use measure::recorder::FlowRecord;
 use measure::stalls::Stalls;
 use measure::unseen::Unseen;
-use scenario::Change;
+use scenario::{Change, Scenario};
+use sim::hop_watch::SeenHops;
 use units::{Duration, Instant};
 
 use super::{Experiment, ExperimentError};
@@ -41,6 +42,10 @@ pub trait World {
 
     /// Lets a host send a frame that belongs to no flow.
     fn announce(&mut self, host: usize, frame: &[u8]);
+
+    /// Plants the errors of a scenario whose traffic begins at `start`, where the world has
+    /// a part in them, and watches hops if it can.
+    fn plant(&mut self, scenario: &Scenario, start: Instant);
 
     /// Lets the hosts begin to send, and plans what happens to the network, in
     /// order of time.
@@ -124,6 +129,8 @@ pub struct Observed {
     /// What the observer of each host missed, in the order of the hosts; nothing where
     /// all is seen.
     pub unseen: Vec<Unseen>,
+    /// What was seen of every hop, where hops are seen.
+    pub hops: Option<SeenHops>,
     /// For how long a processor was in use for frames, rather too long than too short;
     /// nothing where the machine does not say.
     pub busy: Option<Duration>,

@@ -14,7 +14,20 @@ static EVENT_KINDS: WordChoice = WordChoice {
         "switch-kill",
         "switch-restart",
         "violate",
+        "slow-switch",
+        "slow-link",
+        "exceed",
+        "foreign",
+        "flood",
     ],
+};
+
+/// The word for frames to all hosts.
+pub(crate) const BROADCAST: &str = "broadcast";
+
+static FLOOD_DESTINATIONS: WordChoice = WordChoice {
+    what: "destination",
+    words: &["random", BROADCAST],
 };
 
 /// The word for hosts that are known from the scenario.
@@ -107,9 +120,14 @@ pub(crate) static EVENT: TableShape = TableShape {
             "link",
             Optional,
             ValueShape::Text,
-            "the link that is cut or healed",
+            "the link that is cut, healed or slow",
         ),
-        key("host", Optional, ValueShape::Text, "the host that moves"),
+        key(
+            "host",
+            Optional,
+            ValueShape::Text,
+            "the host that moves, or that sends what it should not",
+        ),
         key(
             "to",
             Optional,
@@ -120,13 +138,13 @@ pub(crate) static EVENT: TableShape = TableShape {
             "switch",
             Optional,
             ValueShape::Text,
-            "the switch that crashes, is killed or restarts",
+            "the switch that crashes, is killed, restarts or is slow",
         ),
         key(
             "flow",
             Optional,
             ValueShape::Text,
-            "the flow that sends otherwise than it agreed to; it sends messages",
+            "the flow that sends otherwise than it agreed to; with `violate` it sends messages",
         ),
         key(
             "level",
@@ -138,7 +156,8 @@ pub(crate) static EVENT: TableShape = TableShape {
             "size",
             Optional,
             ValueShape::Size,
-            "the size of the messages that the flow sends instead",
+            "the size of the messages that the flow sends instead, or of a frame that belongs to \
+             no flow, without its check sequence; default of those \"60 B\"",
         ),
         key(
             "period",
@@ -150,7 +169,55 @@ pub(crate) static EVENT: TableShape = TableShape {
             "until",
             Optional,
             ValueShape::Time(Zero::Refused),
-            "when the flow keeps to its agreement again; default with the run",
+            "when all is as agreed again; default with the run",
+        ),
+        key(
+            "extra",
+            Optional,
+            ValueShape::Delay(Zero::Refused),
+            "how much longer the switch is occupied by each frame",
+        ),
+        key(
+            "by",
+            Optional,
+            ValueShape::Percent,
+            "by how much the link is slower than it says",
+        ),
+        key(
+            "factor",
+            Optional,
+            ValueShape::Factor,
+            "how many times as fast the flow sends its frames, such as 2.0",
+        ),
+        key(
+            "burst",
+            Optional,
+            ValueShape::Size,
+            "how much the flow sends at once, as fast as its link takes it",
+        ),
+        key(
+            "like",
+            Optional,
+            ValueShape::Text,
+            "the flow whose headers the frames of the host carry",
+        ),
+        key(
+            "priority",
+            Optional,
+            ValueShape::Integer { least: 0, most: 7 },
+            "the priority in the tags of the frames of the host",
+        ),
+        key(
+            "rate",
+            Optional,
+            ValueShape::Rate,
+            "how much the host sends, as it occupies the wire",
+        ),
+        key(
+            "destination",
+            Optional,
+            ValueShape::Choice(&FLOOD_DESTINATIONS),
+            "to whom the frames of a flood are addressed; default \"random\"",
         ),
     ],
 };

@@ -1,6 +1,7 @@
 //! Reads what happens to the network, and plays it through: a link that is cut
 //! twice or healed before it was cut is a mistake.
 
+mod errors;
 mod violations;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +19,8 @@ use crate::read::modes::Levels;
 use crate::record::{LayeredTable, records};
 use crate::shape::list;
 use crate::{
-    Change, End, Flow, FlowIndex, HostIndex, LinkIndex, Node, SwitchIndex, TimedEvent, Violation,
+    Change, End, Flow, FlowIndex, HostIndex, LinkIndex, Node, PlantedError, SwitchIndex,
+    TimedEvent, Violation,
 };
 
 /// Returns the events in the order of their times; at the same time in the
@@ -27,7 +29,7 @@ pub(super) fn read(
     file: &LayeredTable<'_>,
     subjects: &Subjects<'_>,
     problems: &mut Problems,
-) -> (Vec<TimedEvent>, Vec<Violation>) {
+) -> (Vec<TimedEvent>, Vec<Violation>, Vec<PlantedError>) {
     let list = file
         .item("events")
         .and_then(|events| events.get_ref().as_array());
@@ -36,10 +38,10 @@ pub(super) fn read(
         let (what, limit) = ("events", MOST_EVENTS);
         let mistake = Mistake::TooMany { what, count, limit };
         problems.report(file.place_of("events"), mistake);
-        return (Vec::new(), Vec::new());
+        return (Vec::new(), Vec::new(), Vec::new());
     }
     let mut violations = Violations::default();
-    let mut planned = Vec::new();
+    let (mut planned, mut errors) = (Vec::new(), Vec::new());
     for record in list.into_iter().flat_map(|list| records(list, &EVENT)) {
         let at = record.time("at");
         if let Some(at) = at.filter(|at| *at >= subjects.duration) {
@@ -52,10 +54,15 @@ pub(super) fn read(
             match subject {
                 Subject::Network(subject) => planned.push((at, subject, record.place_of("at"))),
                 Subject::Flow(violation) => violations.add(violation, record.place_of("at")),
+                Subject::Error(error) => {
+                    errors::check_once(&errors, error, &record, subjects, problems);
+                    errors.push(error);
+                }
             }
         }
     }
     planned.sort_by_key(|(at, ..)| *at);
+    errors.sort_by_key(|error| error.from);
     let mut state = NetworkState::new(subjects.network);
     let events = planned.into_iter().filter_map(|(at, subject, place)| {
         let change = state.apply(subject, place, problems)?;
@@ -64,12 +71,29 @@ pub(super) fn read(
     (
         events.collect(),
         violations.in_order(subjects.flows, problems),
+        errors,
     )
 }
 
 /// The keys that say what an event is about.
-const KEYS: [&str; 9] = [
-    "link", "host", "to", "switch", "flow", "level", "size", "period", "until",
+const KEYS: [&str; 17] = [
+    "link",
+    "host",
+    "to",
+    "switch",
+    "flow",
+    "level",
+    "size",
+    "period",
+    "until",
+    "extra",
+    "by",
+    "factor",
+    "burst",
+    "like",
+    "priority",
+    "rate",
+    "destination",
 ];
 
 /// What events may be about.
@@ -86,6 +110,7 @@ pub(super) struct Subjects<'a> {
 enum Subject {
     Network(NetworkSubject),
     Flow(Violation),
+    Error(PlantedError),
 }
 
 /// What happens to the network.
@@ -110,18 +135,17 @@ fn subject(
         "cut" | "heal" => (&["link"], &[]),
         "host-moves" => (&["host", "to"], &[]),
         "violate" => (&["flow"], &["level", "size", "period", "until"]),
+        "slow-switch" => (&["switch", "extra"], &["until"]),
+        "slow-link" => (&["link", "by"], &["until"]),
+        "exceed" => (&["flow"], &["factor", "burst", "until"]),
+        "foreign" => (&["host", "rate"], &["like", "priority", "size", "until"]),
+        "flood" => (&["host", "rate"], &["destination", "size", "until"]),
         _ => (&["switch"], &[]),
     };
     check_keys(record, kind, required, optional, problems);
-    let mut link = || {
-        let place = record.place_of("link");
-        network
-            .link_names
-            .find(record.text("link")?, place, problems)
-    };
     let of_network = match kind {
-        "cut" => link().map(NetworkSubject::Cut),
-        "heal" => link().map(NetworkSubject::Heal),
+        "cut" => link(record, network, problems).map(NetworkSubject::Cut),
+        "heal" => link(record, network, problems).map(NetworkSubject::Heal),
         "host-moves" => {
             let host = host(record, network, problems);
             let to = switch(record, "to", network, problems);
@@ -139,7 +163,7 @@ fn subject(
         "switch-restart" => {
             switch(record, "switch", network, problems).map(NetworkSubject::SwitchRestart)
         }
-        _ => unreachable!("the shape of the key has no other word"),
+        _ => return errors::read(kind, record, subjects, problems).map(Subject::Error),
     };
     of_network.map(Subject::Network)
 }
@@ -177,6 +201,17 @@ fn check_keys(
     }
 }
 
+fn link(
+    record: &LayeredTable<'_>,
+    network: &PlannedNetwork,
+    problems: &mut Problems,
+) -> Option<LinkIndex> {
+    let place = record.place_of("link");
+    network
+        .link_names
+        .find(record.text("link")?, place, problems)
+}
+
 fn host(
     record: &LayeredTable<'_>,
     network: &PlannedNetwork,
@@ -187,7 +222,7 @@ fn host(
         Node::Host(host) => Some(host),
         Node::Switch(_) => {
             let mistake = Mistake::Contradiction {
-                sentence: format!("`{name}` is a switch; only hosts move"),
+                sentence: format!("`{name}` is a switch, and this needs a host"),
                 help: "name one of [hosts]".to_owned(),
             };
             problems.report(place, mistake);

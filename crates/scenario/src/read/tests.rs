@@ -7,8 +7,9 @@ use units::{BitRate, Delay};
 use super::*;
 use crate::shape::LONGEST_DELAY;
 use crate::{
-    Capture, Change, Criticality, Destination, End, HostDiscovery, HostIndex, LinkIndex, Node,
-    Protection, StateChanges, SwitchIndex, Traffic,
+    Capture, Change, Criticality, Destination, End, ErrorKind, Excess, FlowIndex, ForeignFrames,
+    HostDiscovery, HostIndex, LinkIndex, Node, PlantedError, Protection, StateChanges, SwitchIndex,
+    Traffic,
 };
 
 /// A scenario in which everything is right. Tests add a mistake to it.
@@ -385,19 +386,131 @@ fn events_that_make_no_sense_are_refused() {
             "after the end of the run",
         ),
     ] {
-        let mut text = RIGHT.to_owned();
-        for (at, kind, target) in events {
-            text += &format!("[[events]]\nat = \"{at}\"\nkind = \"{kind}\"\n{target}\n");
-        }
-
-        let error = parse(&text).expect_err(says);
-
-        let found = error
-            .problems()
-            .iter()
-            .any(|problem| problem.to_string().contains(says));
-        assert!(found, "{says}: {error:?}");
+        refuses(events, says);
     }
+}
+
+#[test]
+fn planted_errors_that_make_no_sense_are_refused() {
+    for (events, says) in [
+        (
+            &[("1 s", "slow-switch", "switch = \"s1\"\nextra = \"0 us\"")][..],
+            "zero",
+        ),
+        (
+            &[("1 s", "slow-switch", "switch = \"s1\"")],
+            "`extra` is missing",
+        ),
+        (
+            &[("1 s", "slow-link", "link = \"uplink\"\nby = \"100 %\"")],
+            "99.9 %",
+        ),
+        (&[("1 s", "exceed", "flow = \"sv\"\nfactor = 0.5")], "1.001"),
+        (
+            &[(
+                "1 s",
+                "exceed",
+                "flow = \"sv\"\nfactor = 2\nburst = \"9 kB\"",
+            )],
+            "two errors",
+        ),
+        (
+            &[
+                ("1 s", "exceed", "flow = \"sv\"\nfactor = 2"),
+                ("2 s", "exceed", "flow = \"sv\"\nfactor = 3"),
+            ],
+            "exceeds its contract already",
+        ),
+        (
+            &[(
+                "2 s",
+                "exceed",
+                "flow = \"sv\"\nfactor = 2\nuntil = \"1 s\"",
+            )],
+            "begins at 2 s and ends at 1 s",
+        ),
+        (
+            &[(
+                "1 s",
+                "foreign",
+                "host = \"a\"\nlike = \"sv\"\nrate = \"1 Mbit/s\"",
+            )],
+            "is sent by that host",
+        ),
+        (
+            &[("1 s", "foreign", "host = \"b\"\nrate = \"1 Mbit/s\"")],
+            "`like` is missing",
+        ),
+        (
+            &[("1 s", "flood", "host = \"b\"\nrate = \"10 Gbit/s\"")],
+            "10 Gbit/s",
+        ),
+    ] {
+        refuses(events, says);
+    }
+}
+
+fn refuses(events: &[(&str, &str, &str)], says: &str) {
+    let mut text = RIGHT.to_owned();
+    for (at, kind, target) in events {
+        text += &format!("[[events]]\nat = \"{at}\"\nkind = \"{kind}\"\n{target}\n");
+    }
+
+    let error = parse(&text).expect_err(says);
+
+    let found = error
+        .problems()
+        .iter()
+        .any(|problem| problem.to_string().contains(says));
+    assert!(found, "{says}: {error:?}");
+}
+
+#[test]
+fn errors_are_planted_in_order_of_time() {
+    let events = r#"
+[[events]]
+at = "2 s"
+kind = "exceed"
+flow = "sv"
+factor = 2.5
+[[events]]
+at = "1 s"
+kind = "slow-link"
+link = "uplink"
+by = "5 %"
+until = "3 s"
+[[events]]
+at = "3 s"
+kind = "flood"
+host = "b"
+rate = "10 Mbit/s"
+destination = "broadcast"
+"#;
+
+    let errors = parse(&(RIGHT.to_owned() + events)).unwrap().errors;
+
+    assert_eq!(
+        errors[0],
+        PlantedError {
+            from: Duration::from_secs(1),
+            until: Some(Duration::from_secs(3)),
+            kind: ErrorKind::SlowLink {
+                link: LinkIndex(3),
+                by_thousandths: 50
+            },
+        }
+    );
+    assert_eq!(
+        errors[1].kind,
+        ErrorKind::Exceed {
+            flow: FlowIndex(0),
+            excess: Excess::Factor { thousandths: 2500 }
+        }
+    );
+    let ErrorKind::Foreign { frames, .. } = errors[2].kind else {
+        panic!("{:?}", errors[2]);
+    };
+    assert_eq!(frames, ForeignFrames::FloodBroadcast);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use wire::openflow::{FlowMod, Hello, TableId, TransactionId};
 use super::{World, number};
 use crate::network::{Event, PortBinding};
 use crate::parts::{End, Fault, Node};
+use crate::switch_node::slower;
 
 impl World {
     pub(super) fn notice_carrier(&mut self, binding: PortBinding) {
@@ -45,6 +46,9 @@ impl World {
             Fault::Restart { switch } => {
                 if self.switches[switch].core.is_none() {
                     self.switches[switch].restart(self.now);
+                    if let Some(watch) = &mut self.hop_watch {
+                        watch.restarted(self.now, switch);
+                    }
                     self.unplug_spare_ports(switch);
                     self.connect(switch);
                     self.set_cables_of(switch, true);
@@ -54,6 +58,11 @@ impl World {
                         .for_each(|binding| self.notice_carrier(binding));
                 }
             }
+            Fault::Slow { switch, extra } => self.switches[switch].extra = extra,
+            Fault::SlowLink {
+                link,
+                by_thousandths,
+            } => self.slow_link(number(link), by_thousandths),
             Fault::HostMoves { host, to } => {
                 if let Some(binding) = self.network.plug_of_host(host) {
                     let far = PortBinding {
@@ -75,6 +84,19 @@ impl World {
             self.network.frames.release(frame);
         }
         self.disconnect(switch);
+    }
+
+    /// Lets a cable take bits more slowly than its ends say.
+    fn slow_link(&mut self, cable: u32, by_thousandths: u32) {
+        for End { node, port } in self.network.cable(cable).ends() {
+            match node {
+                Node::Switch(switch) => self.switches[switch].slow_port(port, by_thousandths),
+                Node::Host(host) => {
+                    let interface = &mut self.hosts[host].interface;
+                    interface.rate = slower(interface.nominal, by_thousandths);
+                }
+            }
+        }
     }
 
     /// Tells a switch which of its ports nothing is plugged into.

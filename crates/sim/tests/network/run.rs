@@ -416,6 +416,7 @@ fn identity(flow: usize, wish: &Wish, begins: Instant) -> (FlowKey, Numbering) {
             let numbering = Numbering::EverySecond {
                 rate: 4_000,
                 start: begins,
+                haste: None,
             };
             (key, numbering)
         }

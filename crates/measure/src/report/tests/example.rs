@@ -197,6 +197,7 @@ fn report_of(recipes: &[Recipe]) -> Report {
         flows,
         events: events(outages),
         platform: platform(&stalls, &interruptions),
+        culprits: Vec::new(),
         modes: None,
         room: vec![
             "Every deadline holds if switches take up to 1.4 times as long as stated, latency \

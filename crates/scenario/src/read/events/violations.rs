@@ -180,7 +180,7 @@ fn check_rate(
     Some(())
 }
 
-fn contradict(
+pub(super) fn contradict(
     record: &LayeredTable<'_>,
     key: &str,
     sentence: String,
