@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use controller::northbound::{Event, Said, Saying};
+use controller::northbound::{Event, FlowId, Said, Saying};
 use measure::capture::Captures;
 use measure::report::text::milliseconds;
 use scenario::{Change, HostIndex, Scenario, Violation};
@@ -53,7 +53,7 @@ impl Experiment<'_> {
         };
         let mut changes = changes.into_iter().peekable();
         let mut wrongs = wrongs(scenario).into_iter().peekable();
-        let mut moved = BTreeSet::new();
+        let (mut moved, mut exceeding) = (BTreeSet::new(), BTreeSet::new());
         let end = start + wanted;
         while world.now() < end {
             let now = world.now();
@@ -80,6 +80,7 @@ impl Experiment<'_> {
             let said = world.listen(next.min(end).min(now + interval))?;
             for said in &said {
                 report_restoration(said, start, to);
+                report_excess(said, start, &mut exceeding, to);
                 if let Some(text) = describe_mode_event(said) {
                     to.happened(said.at.saturating_since(start), &text);
                 }
@@ -130,6 +131,20 @@ fn report_restoration(said: &Said, start: Instant, to: &mut dyn Audience) {
         let took = milliseconds(took.as_ns());
         let text = format!("{flows} flows on their alternatives {took} after the controller knew");
         to.happened(confirmed_at.saturating_since(start), &text);
+    }
+}
+
+/// Says whose frames a switch drops as they exceed a contract: once of each flow.
+fn report_excess(
+    said: &Said,
+    start: Instant,
+    exceeding: &mut BTreeSet<FlowId>,
+    to: &mut dyn Audience,
+) {
+    if let Saying::Notice(event @ Event::ContractExceeded { flow, .. }) = &said.what
+        && exceeding.insert(*flow)
+    {
+        to.happened(said.at.saturating_since(start), &event.to_string());
     }
 }
 
