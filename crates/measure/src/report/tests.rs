@@ -336,8 +336,8 @@ fn whoever_broke_promises_is_named_in_text_json_and_page() {
         flows: ["sv-mu1", "sv-mu2", "trip-b1"].map(str::to_owned).to_vec(),
     }];
 
-    let document = report.document(Details::Few, Extent::Worst);
-    let json: Value = serde_json::from_str(&report.to_json(Extent::Worst)).unwrap();
+    let document = report.document(Details::Few, ShownFlows::Worst);
+    let json: Value = serde_json::from_str(&report.to_json(ShownFlows::Worst)).unwrap();
 
     // Between these stands a time, which people read with a µ.
     for said in [
