@@ -20,7 +20,7 @@
 mod acknowledgement;
 mod window;
 
-pub use acknowledgement::{Acknowledger, FRAMES_PER_ANSWER};
+pub use acknowledgement::{Acknowledger, FRAMES_PER_ANSWER, LONGEST_ANSWER};
 
 use units::Instant;
 use wire::ethernet::wire_size;

@@ -13,7 +13,7 @@ use controller::northbound::{
     TransportProtocol,
 };
 use controller::place::PortId;
-use measure::traffic::best_effort::FRAMES_PER_ANSWER;
+use measure::traffic::best_effort::{FRAMES_PER_ANSWER, LONGEST_ANSWER};
 use scenario::{
     Contract, Destination, Flow, HostDiscovery, MessageFrames, Node, Scenario, SwitchIndex,
 };
@@ -219,7 +219,7 @@ fn acknowledgements(scenario: &Scenario, flow: &Flow, flood: &Requirement) -> Re
         class: promised.min().unwrap_or_default(),
         is_class_free: false,
         must_be_enforced: false,
-        traffic: answer_traffic(flood.traffic),
+        traffic: answer_traffic(scenario, flow, flood.traffic),
         deadline: Some(ANSWER_DEADLINE),
         ..back(scenario, flow, flood)
     }
@@ -271,14 +271,21 @@ fn back(scenario: &Scenario, flow: &Flow, forward: &Requirement) -> Requirement 
     }
 }
 
-fn answer_traffic(flood: Traffic) -> Traffic {
-    let frames_per_second = flood.rate.as_bps().div_ceil(flood.smallest_frame.as_bits());
+/// Returns the contract of the answers to a flood, whose frames arrive no faster than the
+/// links of their receiver bring them: what waits in a queue on the way comes at once.
+fn answer_traffic(scenario: &Scenario, flow: &Flow, flood: Traffic) -> Traffic {
+    let receivers = flow.receivers.iter();
+    let links = receivers.map(|host| scenario.links[scenario.hosts[host.0].link.0].rate);
+    let rate = links.fold(flood.rate, BitRate::max);
+    let frames_per_second = rate.as_bps().div_ceil(flood.smallest_frame.as_bits());
+    let bytes = u64::try_from(LONGEST_ANSWER).expect("a frame is short");
+    let largest = scenario::wire_size(DataSize::from_bytes(bytes));
     let answers_per_second = frames_per_second.div_ceil(u64::from(FRAMES_PER_ANSWER));
-    let rate = BitRate::from_bps(answers_per_second * SMALLEST_FRAME.as_bits());
+    let rate = BitRate::from_bps(answers_per_second * largest.as_bits());
     Traffic {
         rate,
-        burst: SMALLEST_FRAME + rate.most_in(ANSWER_JITTER),
-        largest_frame: SMALLEST_FRAME,
+        burst: largest + rate.most_in(ANSWER_JITTER),
+        largest_frame: largest,
         smallest_frame: SMALLEST_FRAME,
         frames: None,
     }

@@ -268,7 +268,7 @@ pub(crate) static CONTROLLER: TableShape = TableShape {
             Optional,
             ValueShape::Time(Zero::Allowed),
             "how much later than they came frames may be judged by that switch, so that so much \
-             more of a flow passes at once; default \"0 s\" in virtual time and \"5 ms\" in the lab",
+             more of a flow passes at once; default \"1 ms\" in virtual time and \"5 ms\" in the lab",
         ),
     ],
 };

@@ -1,6 +1,7 @@
 //! What the receiver of a flood answers.
 
 use wire::ethernet::{EtherType, Header, SHORTEST_FRAME};
+use wire::message_shim;
 
 use super::super::datagram::{Addresses, Datagram, DatagramView};
 
@@ -14,6 +15,8 @@ pub(super) struct Acknowledgement {
 }
 
 const LENGTH: usize = 4 + 8;
+/// The longest frame with an answer, without check sequence: with a VLAN tag.
+pub const LONGEST_ANSWER: usize = 14 + 4 + 20 + 8 + message_shim::LENGTH + LENGTH;
 /// How many frames one answer speaks of. Answers are the smallest frames there
 /// are, and as costly to a switch's processor as the largest: few of them leave
 /// it to those with a promise.
