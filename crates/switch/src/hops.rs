@@ -8,7 +8,7 @@
 //! that it takes.
 //!
 //! Records stand in words, where walks of the [compiled form](crate::compiled) and those
-//! who see their frames leave enter what the core does not see itself ([`HopTable`]).
+//! who see their frames leave enter what the core does not see itself (`hop_table`).
 //! Entries are known there by their age; a record whose entry is gone is found by that,
 //! and given up a little later. The core looks at the words from time to time, and tells
 //! controllers of budgets that were missed.

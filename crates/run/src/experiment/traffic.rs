@@ -79,11 +79,7 @@ impl Experiment<'_> {
             let next = changes.peek().map_or(end, |(at, _)| *at);
             let said = world.listen(next.min(end).min(now + interval))?;
             for said in &said {
-                report_restoration(said, start, to);
-                report_excess(said, start, &mut exceeding, to);
-                if let Some(text) = describe_mode_event(said) {
-                    to.happened(said.at.saturating_since(start), &text);
-                }
+                report_notice(said, start, &mut exceeding, to);
                 moved.retain(|host| !is_found(said, &scenario.hosts[host.0].name));
             }
             run.said.extend(said);
@@ -116,6 +112,19 @@ fn is_found(said: &Said, host: &str) -> bool {
             name == host
         }
         Saying::Notice(_) | Saying::Reply(..) => false,
+    }
+}
+
+fn report_notice(
+    said: &Said,
+    start: Instant,
+    exceeding: &mut BTreeSet<FlowId>,
+    to: &mut dyn Audience,
+) {
+    report_restoration(said, start, to);
+    report_excess(said, start, exceeding, to);
+    if let Some(text) = describe_mode_event(said) {
+        to.happened(said.at.saturating_since(start), &text);
     }
 }
 

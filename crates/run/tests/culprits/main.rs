@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 mod draw;
+mod policing;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -122,12 +123,16 @@ fn sentences(named: &[CulpritReport]) -> String {
 }
 
 fn run(text: &str) -> Report {
+    run_before(text, &mut Silent)
+}
+
+fn run_before(text: &str, audience: &mut dyn Audience) -> Report {
     let scenario = Scenario::parse("drawn.toml", text, &mut |_| unreachable!());
     let scenario = scenario.unwrap_or_else(|error| panic!("{error:?}\n{text}"));
     let stop = AtomicBool::new(false);
     let experiment = Experiment::deciding(&scenario, &stop);
     let place = Place::Sim(SimEngine::Tables);
-    experiment.run(place, &mut Silent).unwrap()
+    experiment.run(place, audience).unwrap()
 }
 
 struct Silent;

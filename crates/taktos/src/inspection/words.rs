@@ -105,7 +105,7 @@ pub fn action(action: &Action) -> String {
         Action::FlowMonitor(monitor) => format!("flow_monitor:{}", monitor.0),
         Action::ModeArrange => "mode_arrange".to_owned(),
         Action::QueuedFrame(fates) => format!("queued_fate:{:#010x}", fates.number()),
-        Action::Police(police) => police_words(&police),
+        Action::Police(police) => police_words(police),
     }
 }
 

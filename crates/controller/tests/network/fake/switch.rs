@@ -16,9 +16,10 @@ use wire::openflow::taktos::{
 };
 use wire::openflow::{
     Action, Actions, BadRequest, BundleControl, BundleControlKind, BundleFailed, Capabilities,
-    Cookie, DatapathId, ErrorKind, ErrorMessage, FeaturesReply, Fields, FlowMod, FlowModCommand,
-    FlowModFailed, FlowModFlags, FlowRemoved, FlowRemovedReason, Instruction, Instructions,
-    MatchField, Message, PortNumber, QueueId, Role, RoleMessage, Sequence, TableId, TransactionId,
+    Cookie, DatapathId, ErrorKind, ErrorMessage, Experimenter, FeaturesReply, Fields, FlowMod,
+    FlowModCommand, FlowModFailed, FlowModFlags, FlowRemoved, FlowRemovedReason, Instruction,
+    Instructions, MatchField, Message, PortNumber, QueueId, Role, RoleMessage, Sequence, TableId,
+    TransactionId,
 };
 
 use super::description;
@@ -243,30 +244,36 @@ impl FakeSwitch {
                 let body = ReplyBody::Table(Sequence::of(std::slice::from_ref(&table)));
                 MultipartReply::new(body).emit(transaction, answers);
             }
-            RequestBody::Experimenter(asked)
-                if self.habits.polices && Question::of(asked) == Some(Question::Policed) =>
-            {
+            RequestBody::Experimenter(asked) => {
+                self.answer_ours(asked, transaction, bytes, answers);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Answers a question of the extension.
+    fn answer_ours(
+        &self,
+        asked: &Experimenter<'_>,
+        transaction: TransactionId,
+        bytes: &[u8],
+        answers: &mut Vec<u8>,
+    ) {
+        match (Question::of(asked), &self.mode) {
+            (Some(Question::Policed), _) if self.habits.polices => {
                 let mut data = Vec::new();
                 let answer = Answer::Policed(Sequence::EMPTY);
                 let body = ReplyBody::Experimenter(answer.body(&mut data));
                 MultipartReply::new(body).emit(transaction, answers);
             }
-            RequestBody::Experimenter(asked)
-                if self.habits.polices && Question::of(asked) == Some(Question::Hops) =>
-            {
+            (Some(Question::Hops), _) if self.habits.polices => {
                 self.report_hops(transaction, answers);
             }
-            RequestBody::Experimenter(asked) => match &self.mode {
-                Some(mode) if Question::of(asked) != Some(Question::Policed) => {
-                    assert_eq!(Question::of(asked), Some(Question::Modes));
-                    mode.report(transaction, answers);
-                }
-                Some(_) | None => {
-                    let kind = ErrorKind::BadRequest(BadRequest::BadExperimenter);
-                    ErrorMessage::about(bytes, kind).emit(transaction, answers);
-                }
-            },
-            other => panic!("{other:?}"),
+            (Some(Question::Modes), Some(mode)) => mode.report(transaction, answers),
+            _ => {
+                let kind = ErrorKind::BadRequest(BadRequest::BadExperimenter);
+                ErrorMessage::about(bytes, kind).emit(transaction, answers);
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 //! switch says unasked.
 //!
 //! What a controller says, and what it is told unasked, are experimenter messages (OF13
-//! clause 7.5.4) under [`EXPERIMENTER`](super::EXPERIMENTER).
+//! clause 7.5.4) under [`EXPERIMENTER`].
 
 mod config;
 mod event;
