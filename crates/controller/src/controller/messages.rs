@@ -66,6 +66,7 @@ impl Controller {
     /// Takes in that a switch is not spoken with any more.
     pub(super) fn switch_lost(&mut self, slot: Slot, datapath: DatapathId) {
         let Self { ctx, network, .. } = self;
+        ctx.policing.lose(datapath);
         let lost = network.tables.desired.disconnect(datapath);
         if let Some(switch) = network.topology.view.switch(datapath) {
             let Network {
@@ -255,7 +256,7 @@ impl Controller {
             }
             Message::MultipartReply(reply) if self.modes.mode_reported(ctx, datapath, reply) => {}
             Message::MultipartReply(reply)
-                if network.policing_answered(ctx, transaction, reply) => {}
+                if network.policing_answered(ctx, (datapath, transaction), reply) => {}
             Message::MultipartReply(reply) => {
                 let Network { tables, owners, .. } = network;
                 if !tables.counts_reported(ctx, slot, datapath, transaction, reply) {
@@ -424,7 +425,7 @@ impl Controller {
         if error.kind == ErrorKind::BadRequest(BadRequest::IsSlave) {
             return self.leave_to_other(slot, datapath);
         }
-        let is_other = network.policing_refused(ctx, transaction)
+        let is_other = network.policing_refused(ctx, (datapath, transaction))
             || self
                 .modes
                 .mode_refused(ctx, datapath, transaction, error.kind)

@@ -139,6 +139,7 @@ impl Network {
 
     /// Forgets a switch that is away.
     pub fn drop_switch(&mut self, ctx: &mut Context, datapath: DatapathId) {
+        ctx.policing.forget(datapath);
         if let Some(switch) = self.topology.view.switch(datapath) {
             self.topology.view.forget(switch);
             self.topology.view.release(switch);

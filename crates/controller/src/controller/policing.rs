@@ -57,6 +57,17 @@ impl Policing {
         self.changes
     }
 
+    /// Waits for no answer of a switch whose connection is gone.
+    pub fn lose(&mut self, datapath: DatapathId) {
+        self.asked.retain(|_, at| *at != datapath);
+    }
+
+    /// Forgets a switch that will not come back.
+    pub fn forget(&mut self, datapath: DatapathId) {
+        self.lose(datapath);
+        self.able.remove(&datapath);
+    }
+
     /// Takes in whether a switch can; returns whether that is new.
     fn note(&mut self, datapath: DatapathId, can: bool) -> bool {
         self.changes += 1;
@@ -110,7 +121,7 @@ impl Context {
         datapath: DatapathId,
         transaction: TransactionId,
     ) {
-        self.policing.asked.retain(|_, at| *at != datapath);
+        self.policing.lose(datapath);
         self.policing.asked.insert(transaction, datapath);
         let question = RequestBody::Experimenter(Question::Policed.body());
         MultipartRequest::new(question).emit(transaction, self.outbox.to(slot));
@@ -123,26 +134,33 @@ impl Network {
     pub fn policing_answered(
         &mut self,
         ctx: &mut Context,
-        transaction: TransactionId,
+        (datapath, transaction): (DatapathId, TransactionId),
         reply: &MultipartReply<'_>,
     ) -> bool {
         let ReplyBody::Experimenter(body) = &reply.body else {
             return false;
         };
         let is_it = matches!(Answer::parse(body), Ok(Some(Answer::Policed(_))));
-        is_it && self.policing_known(ctx, transaction, true)
+        is_it && self.policing_known(ctx, (datapath, transaction), true)
     }
 
     /// Takes in that a switch does not know what it was asked; returns whether that was
     /// whether it can police.
-    pub fn policing_refused(&mut self, ctx: &mut Context, transaction: TransactionId) -> bool {
-        self.policing_known(ctx, transaction, false)
+    pub fn policing_refused(&mut self, ctx: &mut Context, of: (DatapathId, TransactionId)) -> bool {
+        self.policing_known(ctx, of, false)
     }
 
-    fn policing_known(&mut self, ctx: &mut Context, transaction: TransactionId, can: bool) -> bool {
-        let Some(datapath) = ctx.policing.asked.remove(&transaction) else {
+    /// Takes in what a switch has answered; another one cannot answer for it.
+    fn policing_known(
+        &mut self,
+        ctx: &mut Context,
+        (datapath, transaction): (DatapathId, TransactionId),
+        can: bool,
+    ) -> bool {
+        if ctx.policing.asked.get(&transaction) != Some(&datapath) {
             return false;
-        };
+        }
+        ctx.policing.asked.remove(&transaction);
         if ctx.policing.note(datapath, can) {
             self.owners.flows.look_again_at(datapath);
         }

@@ -1,6 +1,5 @@
 //! Switches are told the budgets of their queues, and what they say of hops is told of the
 //! flows.
-#![expect(clippy::unwrap_used, reason = "only tests use this")]
 
 use controller::Event;
 use controller::northbound::{FlowHops, FlowId, Reply, Request};
@@ -8,26 +7,10 @@ use units::{Delay, Duration, Instant};
 use wire::openflow::taktos::{HopEvent, HopMessage};
 use wire::openflow::{Cookie, MatchField, Message, PortNumber, QueueId, TableId, TransactionId};
 
-use crate::fake::{Network, group, requirement};
+use crate::fake::Network;
+use crate::policing::with_a_flow;
 
-const DIAMOND: [(u64, u64); 4] = [(1, 2), (2, 4), (1, 3), (3, 4)];
 const SOON: Duration = Duration::from_ms(300);
-
-/// Returns a diamond with a flow from 1 over 2 to 4, whose switches but those of `others` tell
-/// of hops.
-fn network(others: &[u64]) -> Network {
-    let mut network = Network::new(4, &DIAMOND);
-    for (number, fake) in &mut network.switches {
-        fake.habits.polices = !others.contains(number);
-    }
-    network.connect_all();
-    network.pass(Duration::from_secs(3));
-    network
-        .admit(requirement("trip", 1, &[4], group(1)))
-        .unwrap();
-    network.pass(SOON);
-    network
-}
 
 /// Returns the cookie of the flow's entry at a switch, and the port by which its frames leave.
 fn entry(network: &Network, switch: u64) -> (Cookie, u32) {
@@ -57,7 +40,7 @@ fn hops(network: &mut Network) -> FlowHops {
 
 #[test]
 fn switches_are_told_the_budgets_of_their_queues_and_others_nothing() {
-    let network = network(&[2]);
+    let network = with_a_flow(&[2]);
 
     let told = [1, 2, 3, 4].map(|switch| !network.switches[&switch].watched.is_empty());
     assert_eq!(told, [true, false, true, true]);
@@ -78,7 +61,7 @@ fn switches_are_told_the_budgets_of_their_queues_and_others_nothing() {
 /// A switch that was away has forgotten them.
 #[test]
 fn a_switch_that_comes_back_is_told_again() {
-    let mut network = network(&[]);
+    let mut network = with_a_flow(&[]);
     let before = std::mem::take(&mut network.switches.get_mut(&1).unwrap().watched);
 
     network.pass(Duration::from_secs(5));
@@ -95,7 +78,7 @@ fn a_switch_that_comes_back_is_told_again() {
 
 #[test]
 fn what_hops_have_seen_adds_up_to_the_way() {
-    let mut network = network(&[]);
+    let mut network = with_a_flow(&[]);
     for (switch, us) in [(1, 30), (2, 50), (4, 20)] {
         let (cookie, port) = entry(&network, switch);
         let fake = network.switches.get_mut(&switch).unwrap();
@@ -122,7 +105,7 @@ fn what_hops_have_seen_adds_up_to_the_way() {
 /// The way would seem shorter than it is.
 #[test]
 fn a_way_of_which_one_hop_says_nothing_has_no_length() {
-    let mut network = network(&[2]);
+    let mut network = with_a_flow(&[2]);
     for switch in [1, 2, 4] {
         let (cookie, port) = entry(&network, switch);
         let fake = network.switches.get_mut(&switch).unwrap();
@@ -137,7 +120,7 @@ fn a_way_of_which_one_hop_says_nothing_has_no_length() {
 
 #[test]
 fn a_hop_that_takes_too_long_is_named_and_words_of_no_entry_are_ignored() {
-    let mut network = network(&[]);
+    let mut network = with_a_flow(&[]);
     let (cookie, port) = entry(&network, 2);
     let connection = network.switches[&2].connection.unwrap();
     for cookie in [Cookie(cookie.0 ^ 1), cookie] {

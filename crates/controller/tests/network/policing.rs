@@ -4,8 +4,9 @@
 use controller::Event;
 use controller::refusal::Refusal;
 use units::{Delay, Duration, Instant};
-use wire::openflow::taktos::{Police, PoliceEvent, PolicedEntry};
-use wire::openflow::{Action, Message, PortNumber, TableId, TransactionId};
+use wire::openflow::multipart::{MultipartReply, ReplyBody};
+use wire::openflow::taktos::{Answer, Police, PoliceEvent, PolicedEntry};
+use wire::openflow::{Action, Message, PortNumber, Sequence, TableId, TransactionId};
 
 use crate::fake::{HOST_PORT, Network, group, requirement};
 
@@ -13,13 +14,22 @@ const DIAMOND: [(u64, u64); 4] = [(1, 2), (2, 4), (1, 3), (3, 4)];
 const SOON: Duration = Duration::from_ms(100);
 
 /// Returns a diamond whose switches but those of `others` police.
-fn network(others: &[u64]) -> Network {
+pub fn network(others: &[u64]) -> Network {
     let mut network = Network::new(4, &DIAMOND);
     for (number, fake) in &mut network.switches {
         fake.habits.polices = !others.contains(number);
     }
     network.connect_all();
     network.pass(Duration::from_secs(3));
+    network
+}
+
+/// The same with a flow from 1 over 2 to 4.
+pub fn with_a_flow(others: &[u64]) -> Network {
+    let mut network = network(others);
+    let asked = requirement("trip", 1, &[4], group(1));
+    network.admit(asked).unwrap();
+    network.pass(SOON);
     network
 }
 
@@ -104,11 +114,7 @@ fn who_wants_it_enforced_is_refused_where_nobody_can_and_nothing_stays_reserved(
 
 #[test]
 fn a_way_around_a_broken_link_is_policed_too() {
-    let mut network = network(&[]);
-    network
-        .admit(requirement("trip", 1, &[4], group(1)))
-        .unwrap();
-    network.pass(SOON);
+    let mut network = with_a_flow(&[]);
     let before = policed(&network, 1);
 
     network.cut(1, 2);
@@ -120,11 +126,7 @@ fn a_way_around_a_broken_link_is_policed_too() {
 
 #[test]
 fn a_controller_that_begins_anew_goes_on_policing() {
-    let mut network = network(&[]);
-    network
-        .admit(requirement("trip", 1, &[4], group(1)))
-        .unwrap();
-    network.pass(SOON);
+    let mut network = with_a_flow(&[]);
     let before = policed(&network, 1);
 
     network.restart_controller(4, &DIAMOND);
@@ -137,11 +139,7 @@ fn a_controller_that_begins_anew_goes_on_policing() {
 /// Another make in the place of a switch is not sent what it would refuse.
 #[test]
 fn what_a_switch_can_do_is_asked_each_time_it_connects() {
-    let mut network = network(&[]);
-    network
-        .admit(requirement("trip", 1, &[4], group(1)))
-        .unwrap();
-    network.pass(SOON);
+    let mut network = with_a_flow(&[]);
     let mut seen = vec![all_policed(&network)];
     for polices in [false, true] {
         network.disconnect(1);
@@ -156,11 +154,7 @@ fn what_a_switch_can_do_is_asked_each_time_it_connects() {
 
 #[test]
 fn who_exceeds_his_contract_is_named() {
-    let mut network = network(&[]);
-    network
-        .admit(requirement("trip", 1, &[4], group(1)))
-        .unwrap();
-    network.pass(SOON);
+    let mut network = with_a_flow(&[]);
     let entries = &network.switches[&1].entries;
     let is_policed = |actions: &[Action]| matches!(actions.first(), Some(Action::Police(_)));
     let entry = entries.iter().find(|it| is_policed(&it.actions)).unwrap();
@@ -211,4 +205,31 @@ fn who_exceeds_his_contract_is_named() {
         })
         .collect();
     assert_eq!(said, [("trip".to_owned(), "h1".to_owned(), 3, 5)]);
+}
+
+/// Transactions can be guessed: what a switch says is of itself alone.
+#[test]
+fn a_switch_cannot_answer_for_another() {
+    let mut network = Network::new(4, &DIAMOND);
+    network.switches.get_mut(&2).unwrap().habits.polices = true;
+    network.connect_all();
+    let liar = network.switches[&2].connection.unwrap();
+    let mut data = Vec::new();
+    let answer = Answer::Policed(Sequence::EMPTY);
+    let body = answer.body(&mut data);
+    network.disconnect(1);
+    let fake = network.switches.get_mut(&1).unwrap();
+    fake.habits.is_silent = true;
+    network.connect(1);
+    for transaction in 0..1_000 {
+        let mut bytes = Vec::new();
+        let reply = MultipartReply::new(ReplyBody::Experimenter(body));
+        Message::MultipartReply(reply).emit(TransactionId(transaction), &mut bytes);
+        network.receive(liar, &bytes);
+    }
+    network.settle();
+
+    let accepted = network.admit(requirement("trip", 1, &[4], group(1)));
+
+    assert!(accepted.is_ok_and(|accepted| !accepted.enforced));
 }

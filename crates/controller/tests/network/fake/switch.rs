@@ -260,6 +260,7 @@ impl FakeSwitch {
         answers: &mut Vec<u8>,
     ) {
         match (Question::of(asked), &self.mode) {
+            _ if self.habits.is_silent => {}
             (Some(Question::Policed), _) if self.habits.polices => {
                 let mut data = Vec::new();
                 let answer = Answer::Policed(Sequence::EMPTY);
