@@ -1,5 +1,6 @@
 //! Switches are told the budgets of their queues, and what they say of hops is told of the
 //! flows.
+#![expect(clippy::unwrap_used, reason = "only tests use this")]
 
 use controller::Event;
 use controller::northbound::{FlowHops, FlowId, Reply, Request};

@@ -1,5 +1,6 @@
 //! Sources are held to their contracts where their switches can do so, and it is said where
 //! they cannot.
+#![expect(clippy::unwrap_used, reason = "only tests use this")]
 
 use controller::Event;
 use controller::refusal::Refusal;
