@@ -12,6 +12,8 @@
 //! | [`icmp`], [`tcp`] | echoes and segments, to measure round trips | RFC 792, RFC 9293 |
 //! | [`arp`], [`ipv6`], [`neighbour_discovery`], [`dhcp`] | who has which address | RFC 826, RFC 8200, RFC 4861, RFC 2131 |
 //! | [`message_shim`] | where messages begin | S2-2 |
+//! | [`redundancy_tag`] | the number of a frame in its stream | IEEE 802.1CB clause 7.8 |
+//! | [`prp`] | what goes through two networks | IEC 62439-3 clause 4 |
 //! | [`mode_signal`] | in which mode a network is | S2-4 |
 //! | [`siphash`] | a short tag that only the holder of a key can compute | Aumasson, Bernstein 2012 |
 //! | [`lldp`] | who is at the other end of a link | IEEE 802.1AB |
@@ -39,7 +41,9 @@ pub mod neighbour_discovery;
 pub mod openflow;
 pub mod openflow10;
 pub mod process_bus;
+pub mod prp;
 mod reader;
+pub mod redundancy_tag;
 
 pub mod sampled_values;
 mod serial;

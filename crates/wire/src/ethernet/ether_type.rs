@@ -33,6 +33,9 @@ impl EtherType {
     pub const LOCAL_EXPERIMENTAL_1: Self = Self(0x88b5);
     /// For experiments of one's own, second value (IEEE 802 clause 9.2.4).
     pub const LOCAL_EXPERIMENTAL_2: Self = Self(0x88b6);
+    /// Supervision of the Parallel Redundancy Protocol, and the end of its trailer (IEC
+    /// 62439-3).
+    pub const PRP: Self = Self(0x88fb);
     /// Link Layer Discovery Protocol (IEEE 802.1AB).
     pub const LLDP: Self = Self(0x88cc);
     /// A backbone service tag follows (IEEE 802.1ah).
