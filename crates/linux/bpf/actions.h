@@ -5,6 +5,7 @@
 #pragma once
 
 #include "rewrite.h"
+#include "streams.h"
 #include "tags.h"
 #include "watching.h"
 
@@ -91,6 +92,10 @@ CHECKED_ONCE int act_seldom(struct plan *plan, const struct action *action)
 		return note_signal(plan);
 	case OPERATION_QUEUED_FATE:
 		return GOES_ON;
+	case OPERATION_SEQUENCE:
+		return number_frame(plan, number);
+	case OPERATION_ELIMINATE:
+		return eliminate(plan, action);
 	default:
 		return set_field(plan, action);
 	}

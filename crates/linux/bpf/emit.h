@@ -39,8 +39,48 @@ INLINE int shape_tags(struct __sk_buff *frame, struct plan *plan, const struct f
 	return 0;
 }
 
-/* Makes the headers of the frame those of a form, of which so many tags stand in
- * the bytes of the frame. */
+/* Takes the redundancy tag off at a place: what is behind it is moved. */
+INLINE int cut_redundancy(struct __sk_buff *frame, struct plan *plan, u32 at)
+{
+	u32 bytes = frame->len - at - REDUNDANCY_BYTES;
+	forget(bytes);
+	if (bytes < 2 || bytes > MOVED_BYTES)
+		return 1;
+	return skb_load_bytes(frame, at + REDUNDANCY_BYTES, plan->moved, bytes) ||
+	       skb_store_bytes(frame, at, plan->moved, bytes, BPF_F_RECOMPUTE_CSUM) ||
+	       skb_change_tail(frame, frame->len - REDUNDANCY_BYTES, 0);
+}
+
+/* Makes room for a redundancy tag at a place: what is before it is moved. */
+INLINE int open_redundancy(struct __sk_buff *frame, struct plan *plan, u32 at)
+{
+	if (skb_change_head(frame, REDUNDANCY_BYTES, 0))
+		return 1;
+	forget(at);
+	if (at < TYPE_AT || at > TYPE_AT + 4 * LIMIT_TAGS)
+		return 1;
+	return skb_load_bytes(frame, REDUNDANCY_BYTES, plan->moved, at) ||
+	       skb_store_bytes(frame, 0, plan->moved, at, BPF_F_RECOMPUTE_CSUM);
+}
+
+/* Makes the redundancy tag of the frame, behind all others, that of a form. */
+CHECKED_ONCE int shape_redundancy(struct __sk_buff *frame, struct plan *plan, u32 wanted, u32 at)
+{
+	if (!plan)
+		return 1;
+	u32 sent = plan->sent_redundancy;
+	plan->sent_redundancy = wanted;
+	if (!wanted)
+		return cut_redundancy(frame, plan, at);
+	u16 tag[] = {be16(TYPE_REDUNDANCY), 0, be16((u16)wanted)};
+	if (sent)
+		return skb_store_bytes(frame, at + 4, &tag[2], 2, BPF_F_RECOMPUTE_CSUM);
+	return open_redundancy(frame, plan, at) ||
+	       skb_store_bytes(frame, at, tag, sizeof(tag), BPF_F_RECOMPUTE_CSUM);
+}
+
+/* Makes the headers of the frame those of a form, of which tags of so many bytes stand
+ * in the bytes of the frame. */
 INLINE int shape_headers(struct __sk_buff *frame, struct plan *plan, const struct form *form,
 			 u32 tags)
 {
@@ -53,7 +93,7 @@ INLINE int shape_headers(struct __sk_buff *frame, struct plan *plan, const struc
 		forget(bytes);
 		if (from < NETWORK_AT || from >= HEADER_BYTES || bytes < 1 || bytes > HEADER_BYTES)
 			return 1;
-		if (skb_store_bytes(frame, from + 4 * tags, form->bytes + GAP + from, bytes,
+		if (skb_store_bytes(frame, from + tags, form->bytes + GAP + from, bytes,
 				    BPF_F_RECOMPUTE_CSUM))
 			return 1;
 	}
@@ -73,10 +113,16 @@ CHECKED_ONCE int shape(struct __sk_buff *frame, struct plan *plan, u32 number)
 	if (shape_tags(frame, plan, form))
 		return 1;
 	u32 inside = frame->vlan_present ? plan->sent_tag_count - 1 : plan->sent_tag_count;
-	u32 length = form->body + 4 * inside;
+	u32 tags = 4 * inside;
+	if (form->redundancy != plan->sent_redundancy &&
+	    shape_redundancy(frame, plan, form->redundancy, TYPE_AT + tags))
+		return 1;
+	if (form->redundancy)
+		tags += REDUNDANCY_BYTES;
+	u32 length = form->body + tags;
 	if (frame->len != length && skb_change_tail(frame, length, 0))
 		return 1;
-	if (shape_headers(frame, plan, form, inside))
+	if (shape_headers(frame, plan, form, tags))
 		return 1;
 	plan->sent_form = number;
 	return 0;

@@ -96,6 +96,35 @@ CHECKED_ONCE int take_tags(struct __sk_buff *frame, struct plan *plan)
 	return is_vlan(u16_at(form, TYPE_AT)) ? TO_CORE : GOES_ON;
 }
 
+/* Takes the redundancy tag off that stands in the bytes of the frame behind its VLAN
+ * tags, and reads what follows it. One that is cut short is none. */
+CHECKED_ONCE int take_redundancy(struct __sk_buff *frame, struct plan *plan)
+{
+	if (!plan)
+		return TO_CORE;
+	struct form *form = &plan->work.form;
+	u32 at = TYPE_AT + 4 * (frame->vlan_present ? form->tag_count - 1 : form->tag_count);
+	u16 tag[4];
+	if (skb_load_bytes(frame, at, tag, sizeof(tag)))
+		return GOES_ON;
+	/* A card would repeat the number in each of many frames. */
+	if (plan->segment)
+		return TO_CORE;
+	form->redundancy = HAS_NUMBER | be16(tag[2]);
+	form->body -= REDUNDANCY_BYTES;
+	plan->sent_redundancy = form->redundancy;
+	u32 rest = form->body < HEADER_BYTES ? form->body : HEADER_BYTES;
+	rest = plan->needs ? rest - TYPE_AT : 2;
+	forget(rest);
+	if (rest < 2 || rest > HEADER_BYTES - TYPE_AT)
+		return TO_CORE;
+	if (skb_load_bytes(frame, at + REDUNDANCY_BYTES, form->bytes + GAP + TYPE_AT, rest))
+		return TO_CORE;
+	/* What would be a tag once this one is off. */
+	u32 type = u16_at(form, TYPE_AT);
+	return type == TYPE_REDUNDANCY || is_vlan(type) ? TO_CORE : GOES_ON;
+}
+
 /* The shortest frame of Ethernet, without its check sequence. */
 #define SHORTEST_FRAME 60
 
@@ -172,6 +201,8 @@ INLINE int load(struct __sk_buff *frame, struct plan *plan)
 	if (copy_headers(frame, plan))
 		return TO_CORE;
 	int outcome = is_vlan(u16_at(form, TYPE_AT)) ? take_tags(frame, plan) : GOES_ON;
+	if (!outcome && unlikely(u16_at(form, TYPE_AT) == TYPE_REDUNDANCY))
+		outcome = take_redundancy(frame, plan);
 	plan->sent_tag_count = form->tag_count;
 	if (form->tag_count) {
 		for (u32 i = 0; i < LIMIT_TAGS; i++)
@@ -376,7 +407,8 @@ INLINE int has_snap(struct __sk_buff *frame, const struct plan *plan)
 		return 0;
 	u64 header = 0;
 	u32 tags = frame->vlan_present ? form->tag_count - 1 : form->tag_count;
-	if (skb_load_bytes(frame, NETWORK_AT + 4 * tags, &header, sizeof(header)))
+	u32 at = NETWORK_AT + 4 * tags + (form->redundancy ? REDUNDANCY_BYTES : 0);
+	if (skb_load_bytes(frame, at, &header, sizeof(header)))
 		return 0;
 	return be64(header) >> 16 == snap;
 }

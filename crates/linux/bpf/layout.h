@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#define LAYOUT_VERSION 5
+#define LAYOUT_VERSION 6
 #define NEVER (~0ull)
 
 /* Words of a record, by region. */
@@ -31,6 +31,7 @@
 #define MONITORS_RECORD_WORDS 48
 #define HOP_KEYS_RECORD_WORDS 8
 #define HOPS_RECORD_WORDS 96
+#define STREAMS_RECORD_WORDS 16
 
 #define LIMIT_TABLES 16
 #define LIMIT_MASKS 64
@@ -153,6 +154,28 @@
 #define OPERATION_FLOW_MONITOR 29
 #define OPERATION_MODE_ARRANGE 30
 #define OPERATION_QUEUED_FATE 31
+#define OPERATION_SEQUENCE 32
+#define OPERATION_ELIMINATE 33
+
+#define ELIMINATE_HISTORY 0xffull
+#define ELIMINATE_VECTOR (1ull << 8)
+#define ELIMINATE_TAKES_UNNUMBERED (1ull << 9)
+#define ELIMINATE_STRIPS_TAG (1ull << 10)
+
+#define STREAM_LOCK 0
+#define STREAM_NUMBERED 1
+#define STREAM_HISTORY 2
+#define STREAM_LAST 3
+#define STREAM_SPAN 4
+#define STREAM_HEARD 5
+#define STREAM_PASSED 6
+#define STREAM_DISCARDED 7
+#define STREAM_OUT_OF_ORDER 8
+#define STREAM_ROGUE 9
+#define STREAM_LOST 10
+#define STREAM_UNNUMBERED 11
+#define STREAM_RESETS 12
+#define STREAM_KNOWN (1ull << 16)
 
 #define GROUP_SINCE_0 0
 #define GROUP_SINCE_1 1

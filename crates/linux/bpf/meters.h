@@ -92,18 +92,19 @@ INLINE u32 judge_bands(struct plan *plan, u32 first, u32 count, u32 bytes)
 	return (applied & 0xff) == 0 ? VERDICT_DROP : applied >> 8 & 0xff;
 }
 
-INLINE int lock(u64 *meter)
+/* Returns whether the lock that a word is could be had. */
+INLINE int lock(u64 *word)
 {
 	for (u32 attempt = 0; attempt < LOCK_TRIES; attempt++) {
-		if (atomic_compare_exchange(&meter[METER_LOCK], 0ull, 1ull) == 0)
+		if (atomic_compare_exchange(word, 0ull, 1ull) == 0)
 			return 1;
 	}
 	return 0;
 }
 
-INLINE void unlock(u64 *meter)
+INLINE void unlock(u64 *word)
 {
-	u64 held = atomic_compare_exchange(&meter[METER_LOCK], 1ull, 0ull);
+	u64 held = atomic_compare_exchange(word, 1ull, 0ull);
 	forget(held);
 }
 
@@ -125,10 +126,10 @@ CHECKED_ONCE u32 judge(struct plan *plan, u32 number)
 	if (head & METER_TO_CORE || count > LIMIT_BANDS)
 		return VERDICT_NONE;
 	u32 bytes = length_now(plan);
-	if (!lock(meter))
+	if (!lock(&meter[METER_LOCK]))
 		return VERDICT_NONE;
 	u32 verdict = judge_bands(plan, high(head), count, bytes);
-	unlock(meter);
+	unlock(&meter[METER_LOCK]);
 	count_tally(low(meter[METER_TALLY]), 1, bytes, plan->now);
 	return verdict;
 }

@@ -12,7 +12,7 @@
 #include "regions.h"
 
 /* How large the value of the map `scratch` is. */
-#define PLAN_BYTES 6144
+#define PLAN_BYTES 8448
 
 /* What becomes of the walk. */
 enum outcome {
@@ -48,6 +48,12 @@ struct changes {
 	u32 addresses;
 };
 
+#define TYPE_REDUNDANCY 0xf1c1
+#define REDUNDANCY_BYTES 6
+#define HAS_NUMBER 0x10000u
+/* The longest frame that is moved to take a redundancy tag off. */
+#define MOVED_BYTES 2048
+
 /* A frame as it leaves: where it may differ from the frame that came. */
 struct form {
 	union {
@@ -60,6 +66,10 @@ struct form {
 	u32 tag_count;
 	/* How long it is without its tags. */
 	u32 body;
+	/* HAS_NUMBER and the number in its redundancy tag, which stands behind all
+	 * others; zero if it has none. */
+	u32 redundancy;
+	u32 unused;
 	struct changes changes;
 };
 
@@ -217,6 +227,8 @@ struct plan {
 	struct changes sent_changes;
 	u32 sent_tag_count;
 	u32 sent_tags[LIMIT_TAGS];
+	u32 sent_redundancy;
+	u32 unused;
 	/* The last of the outputs that leave. */
 	u32 last;
 	struct visit visited[LIMIT_TABLES];
@@ -229,6 +241,7 @@ struct plan {
 	u32 set[NUMBER_OF_KINDS];
 	struct form shapes[LIMIT_FORMS];
 	struct level levels[LIMIT_LEVELS];
+	u8 moved[MOVED_BYTES];
 };
 
 _Static_assert(sizeof(struct plan) <= PLAN_BYTES, "the plan fits its map");
@@ -241,7 +254,8 @@ _Static_assert(sizeof(struct plan) <= PLAN_BYTES, "the plan fits its map");
 INLINE u32 length_now(const struct plan *plan)
 {
 	u32 tags = 4 * plan->work.form.tag_count * plan->frames;
-	return plan->work.form.body + plan->repeated + tags;
+	u32 redundancy = plan->work.form.redundancy ? REDUNDANCY_BYTES : 0;
+	return plan->work.form.body + plan->repeated + tags + redundancy;
 }
 
 /* Begins anew for a frame. */
@@ -269,6 +283,8 @@ INLINE void reset(struct plan *plan)
 	plan->sent_changes = nothing;
 	plan->last = LIMIT_OUTPUTS;
 	plan->work.form.tag_count = 0;
+	plan->work.form.redundancy = 0;
+	plan->sent_redundancy = 0;
 	plan->work.is_partial = 0;
 	plan->work.form.changes = nothing;
 	plan->work.key[1] = 0;

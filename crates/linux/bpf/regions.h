@@ -29,6 +29,7 @@ MAP(modes);
 MAP(monitors);
 MAP(hop_keys);
 MAP(hops);
+MAP(streams);
 
 /* From the number of an interface (u32) to the place of its port (u32): a hash. */
 MAP(interfaces);

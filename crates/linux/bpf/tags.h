@@ -19,8 +19,28 @@ INLINE int push_tag(struct plan *plan, u32 type)
 	return GOES_ON;
 }
 
-/* Takes the first tag off. A frame that was long enough for the medium remains
- * so; the zeros at its end may be read as headers. */
+/* The most bytes that a tag has. */
+#define TAG_BYTES_MAX 6
+
+/* Lets a frame that had a length before a tag was taken off remain long enough for the
+ * medium; the zeros at its end may be read as headers. */
+INLINE int keep_long_enough(struct plan *plan, u32 length)
+{
+	struct form *form = &plan->work.form;
+	u32 now = length_now(plan);
+	if (length < SHORTEST_FRAME || now >= SHORTEST_FRAME)
+		return GOES_ON;
+	u32 end = form->body;
+	form->body += SHORTEST_FRAME - now;
+	forget(end);
+	if (end < NETWORK_AT || end > SHORTEST_FRAME)
+		return TO_CORE;
+	for (u32 i = 0; i < TAG_BYTES_MAX; i++)
+		form->bytes[GAP + end + i] = 0;
+	return read_headers(plan);
+}
+
+/* Takes the first tag off. */
 INLINE int pop_tag(struct plan *plan)
 {
 	struct form *form = &plan->work.form;
@@ -29,16 +49,7 @@ INLINE int pop_tag(struct plan *plan)
 	touch(plan);
 	u32 length = length_now(plan);
 	form->tag_count -= 1;
-	if (length < SHORTEST_FRAME || length - 4 >= SHORTEST_FRAME)
-		return GOES_ON;
-	u32 end = form->body;
-	form->body = SHORTEST_FRAME - 4 * form->tag_count;
-	forget(end);
-	if (end < NETWORK_AT || end > SHORTEST_FRAME)
-		return TO_CORE;
-	for (u32 i = 0; i < 4; i++)
-		form->bytes[GAP + end + i] = 0;
-	return read_headers(plan);
+	return keep_long_enough(plan, length);
 }
 
 /* Changes the control information of the first tag. */

@@ -57,7 +57,8 @@ CHECKED_ONCE int note_signal(struct plan *plan)
 #pragma unroll
 	for (u32 word = 0; word < SIGNAL_WORDS; word++)
 		plan->signal[word] = form->words[(GAP + NETWORK_AT) / 8 + word];
-	int is_signal = !form->tag_count && u16_at(form, TYPE_AT) == TYPE_SIGNAL;
+	int is_signal = !form->tag_count && !form->redundancy &&
+			u16_at(form, TYPE_AT) == TYPE_SIGNAL;
 	plan->signal_bytes = is_signal ? form->body : 0;
 	plan->arranges = 1;
 	return ENDS;

@@ -6,7 +6,7 @@
 
 use wire::ethernet::MacAddress;
 use wire::openflow::oxm::FieldKind;
-use wire::openflow::taktos::{MonitorId, Police, QueuedFrameActions};
+use wire::openflow::taktos::{Eliminate, MonitorId, Police, QueuedFrameActions, StreamHandle};
 use wire::openflow::{ControllerLength, TableId};
 
 use crate::group_table::GroupIndex;
@@ -44,6 +44,10 @@ pub(crate) enum Action {
     ModeArrange,
     /// Say what becomes of the frame while it waits in a queue.
     QueuedFrame(QueuedFrameActions),
+    /// Give the frame the next number of a stream.
+    Sequence(StreamHandle),
+    /// End the frame if a copy of it was handed on before.
+    Eliminate(Eliminate),
 }
 
 impl Action {
@@ -65,6 +69,8 @@ pub(crate) enum Push {
     Mpls(u16),
     /// A backbone service tag with addresses of its own.
     Backbone,
+    /// A redundancy tag with this number.
+    Redundancy(u16),
 }
 
 /// A tag to take off a frame.
@@ -74,6 +80,7 @@ pub(crate) enum Pop {
     /// The first MPLS header; what follows it is of this EtherType.
     Mpls(u16),
     Backbone,
+    Redundancy,
 }
 
 /// Which header's time to live is meant.
@@ -296,7 +303,9 @@ impl Program {
             | Action::SetField(_)
             | Action::Group(_)
             | Action::ModeArrange
-            | Action::QueuedFrame(_) => None,
+            | Action::QueuedFrame(_)
+            | Action::Sequence(_)
+            | Action::Eliminate(_) => None,
         })
     }
 

@@ -114,7 +114,13 @@ pub(crate) const fn place_of(action: Action) -> u8 {
         Action::SetQueue(_) => place::QUEUE,
         Action::Group(_) => place::GROUP,
         Action::Output(_) => place::OUTPUT,
-        Action::FlowMonitor(_) | Action::ModeArrange | Action::QueuedFrame(_) => place::NONE,
+        Action::Push(Push::Redundancy(_))
+        | Action::Pop(Pop::Redundancy)
+        | Action::FlowMonitor(_)
+        | Action::ModeArrange
+        | Action::QueuedFrame(_)
+        | Action::Sequence(_)
+        | Action::Eliminate(_) => place::NONE,
     }
 }
 

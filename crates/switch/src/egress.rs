@@ -28,6 +28,7 @@ use crate::modes::ModeKeeper;
 use crate::packet::{Origin, Packet};
 use crate::packet_in_budget::Budget;
 use crate::port::{Leaving, Link, Port, PortIndex, Sending, Turn, URGENT, Waiting};
+use crate::streams::StreamTable;
 
 /// How many ports a switch has at most.
 pub const PORTS_MAX: usize = 256;
@@ -90,6 +91,8 @@ pub(crate) struct Egress {
     pub(crate) counters: SwitchCounters,
     pub(crate) groups: GroupTable,
     pub(crate) meters: MeterTable,
+    /// What is remembered of streams that go over several ways.
+    pub(crate) streams: StreamTable,
     /// What meters decided about the frame at hand before it came here.
     pub(crate) judged: Judged,
     pub(crate) flow_hash: FlowHash,
@@ -145,6 +148,7 @@ impl Egress {
             counters: SwitchCounters::default(),
             groups: GroupTable::new(config.groups, config.group_buckets),
             meters: MeterTable::new(config.meters, config.meter_bands),
+            streams: StreamTable::new(),
             judged: Judged::default(),
             flow_hash: FlowHash::new(config.seed),
             copies_left: GROUP_COPIES_A_FRAME,
@@ -249,6 +253,8 @@ impl Egress {
             Action::FlowMonitor(monitor) => self.show(now, packet, monitor),
             Action::ModeArrange => return self.arrange(now, packet),
             Action::QueuedFrame(fates) => packet.fates = fates,
+            Action::Sequence(stream) => return self.number(packet, stream),
+            Action::Eliminate(how) => return self.eliminate(packet, &how),
         }
         FrameOutcome::Lives
     }
@@ -277,10 +283,12 @@ impl Egress {
             // Without a place a monitor is none; there was one when the entry came.
             let _ = self.modes.monitors.reserve(monitor);
         }
+        self.hold_streams(&program.apply);
     }
 
     /// Notes that an entry uses its groups and its meter no more.
     pub(crate) fn release_for(&mut self, program: &Program) {
+        self.release_streams(&program.apply);
         for group in program.groups() {
             self.groups.release(group);
         }

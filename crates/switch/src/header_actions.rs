@@ -93,7 +93,10 @@ impl Demands {
             | Action::EnsureTag
             | Action::FlowMonitor(_)
             | Action::ModeArrange
-            | Action::QueuedFrame(_) => true,
+            | Action::QueuedFrame(_)
+            | Action::Sequence(_)
+            | Action::Eliminate(_)
+            | Action::Pop(Pop::Redundancy) => true,
             Action::Pop(Pop::Vlan) => self.tags > 0,
             Action::Pop(Pop::Mpls(_))
             | Action::SetTtl(Layer::Mpls, _)
@@ -175,7 +178,11 @@ impl Demands {
             | Action::SetField(_)
             | Action::FlowMonitor(_)
             | Action::ModeArrange
-            | Action::QueuedFrame(_) => {}
+            | Action::QueuedFrame(_)
+            | Action::Push(Push::Redundancy(_))
+            | Action::Pop(Pop::Redundancy)
+            | Action::Sequence(_)
+            | Action::Eliminate(_) => {}
         }
     }
 
@@ -230,7 +237,9 @@ fn compile(action: openflow::Action) -> Result<Action, BadAction> {
         | openflow::Action::FlowMonitor(_)
         | openflow::Action::ModeArrange
         | openflow::Action::QueuedFrame(_)
-        | openflow::Action::Police(_) => return Err(BadAction::BadType),
+        | openflow::Action::Police(_)
+        | openflow::Action::Sequence(_)
+        | openflow::Action::Eliminate(_) => return Err(BadAction::BadType),
     })
 }
 

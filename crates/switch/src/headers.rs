@@ -4,7 +4,9 @@
 //! [`PacketKey`] that the tables are searched for, and notes the places that
 //! actions rewrite. The first VLAN tag, MPLS header or backbone tag is the one
 //! that counts. What is behind an MPLS header or a backbone tag is another
-//! frame's affair: once the header is popped, the walk is taken anew.
+//! frame's affair: once the header is popped, the walk is taken anew. A redundancy tag
+//! (IEEE 802.1CB) is looked through as VLAN tags are, so that an entry matches the frames
+//! of a stream wherever they are on their way.
 //!
 //! A field whose header is absent, cut short or in a later fragment is zero.
 //! A frame that has a length where others have their type (IEEE 802.3) counts
@@ -16,6 +18,7 @@
 use wire::ethernet::EtherType;
 use wire::mode_signal::Level;
 use wire::openflow::PortNumber;
+use wire::redundancy_tag;
 
 use crate::extension_headers::{self, Seen};
 use crate::packet_key::{PacketKey, VLAN_PRESENT, field};
@@ -85,7 +88,9 @@ pub(crate) struct PipelineFields {
 pub(crate) struct Headers {
     /// Whether a VLAN tag follows the addresses.
     pub(crate) tagged: bool,
-    /// Where the type of the payload stands, behind all VLAN tags.
+    /// Where the redundancy tag stands, if there is one, behind all VLAN tags.
+    pub(crate) redundancy_at: Option<usize>,
+    /// Where the type of the payload stands, behind all VLAN tags and a redundancy tag.
     pub(crate) type_at: usize,
     /// Where the first header behind the type begins, and which.
     pub(crate) network: Option<(Network, usize)>,
@@ -146,6 +151,13 @@ pub(crate) fn extract(known: PipelineFields, frame: &[u8]) -> (PacketKey, Header
         }
         ether_type = below;
         at += VLAN_TAG;
+    }
+    if ether_type == EtherType::REDUNDANCY_TAG.0
+        && let Some(below) = u16_at(frame, at + redundancy_tag::LENGTH)
+    {
+        headers.redundancy_at = Some(at);
+        ether_type = below;
+        at += redundancy_tag::LENGTH;
     }
     headers.type_at = at;
     at += ETHER_TYPE;

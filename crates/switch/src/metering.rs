@@ -8,9 +8,10 @@ use crate::meter_band::Treatment;
 use crate::meter_table::MeterIndex;
 use crate::packet::{Packet, Stale};
 use crate::rewrite;
+use crate::streams::Passing;
 
-/// What meters decided about a frame before it was handed to the switch, the next
-/// one last.
+/// What meters and streams decided about a frame before it was handed to the switch, the
+/// next one last: a byte each, two for the number that a frame got.
 #[derive(Debug, Default)]
 pub(crate) struct Judged {
     verdicts: Vec<u8>,
@@ -18,10 +19,25 @@ pub(crate) struct Judged {
 
 impl Judged {
     /// Notes by how many levels each of the first meters raises the drop precedence
-    /// of the next frame.
+    /// of the next frame, which number it was given, and whether it is a copy.
     pub(crate) fn begin(&mut self, verdicts: &[u8]) {
         self.verdicts.clear();
         self.verdicts.extend(verdicts.iter().rev());
+    }
+
+    /// Returns the number that the frame was given.
+    pub(crate) fn take_number(&mut self) -> Option<u16> {
+        let high = self.verdicts.pop()?;
+        Some(u16::from_be_bytes([high, self.verdicts.pop()?]))
+    }
+
+    /// Returns what was decided about a copy.
+    pub(crate) fn take_passing(&mut self) -> Option<Passing> {
+        let verdict = self.verdicts.pop()?;
+        Some(match verdict {
+            0 => Passing::Passes,
+            _ => Passing::Dropped,
+        })
     }
 }
 

@@ -5,6 +5,7 @@
 //! error that the specification has for it; executing an action can then not
 //! fail. OF13 clauses 5.9, 5.12, 7.2.4, 7.2.5 and 7.4.4.
 
+use wire::openflow::taktos::StreamHandle;
 use wire::openflow::{
     self, BadAction, BadInstruction, ControllerLength, DecodeError, ErrorKind, Instruction,
     Instructions, MeterId, MeterModFailed, PortNumber, TableId,
@@ -204,6 +205,14 @@ impl Compiler<'_> {
             openflow::Action::ModeArrange => Action::ModeArrange,
             openflow::Action::QueuedFrame(fates) => Action::QueuedFrame(fates),
             openflow::Action::Police(_) => return Err(BadAction::BadExperimenterType),
+            openflow::Action::Sequence(stream) => {
+                self.check_stream(stream)?;
+                Action::Sequence(stream)
+            }
+            openflow::Action::Eliminate(how) => {
+                self.check_stream(how.stream)?;
+                Action::Eliminate(how)
+            }
             openflow::Action::CopyTtlOut
             | openflow::Action::CopyTtlIn
             | openflow::Action::SetMplsTtl(_)
@@ -218,6 +227,15 @@ impl Compiler<'_> {
             | openflow::Action::PushPbb(_)
             | openflow::Action::PopPbb => frames.header_action(action)?,
         })
+    }
+
+    /// Refuses a stream that there is no room for, or that nobody would hold.
+    fn check_stream(&self, stream: StreamHandle) -> Result<(), BadAction> {
+        match self.place {
+            Place::PacketOut | Place::Bucket => Err(BadAction::BadExperimenterType),
+            Place::Entry(..) if self.egress.streams.has_room_for(stream) => Ok(()),
+            Place::Entry(..) => Err(BadAction::TooMany),
+        }
     }
 
     fn target(&self, port: PortNumber, length: ControllerLength) -> Result<Target, BadAction> {
@@ -236,15 +254,19 @@ impl Compiler<'_> {
     }
 }
 
-/// Refuses what has no place in an action set: actions of modes are done at once.
+/// Refuses what has no place in an action set: actions of ours are done at once.
 fn check_in_set(actions: &[Action]) -> Result<(), ErrorKind> {
-    let of_modes = |action: &Action| {
+    let at_once = |action: &Action| {
         matches!(
             action,
-            Action::FlowMonitor(_) | Action::ModeArrange | Action::QueuedFrame(_)
+            Action::FlowMonitor(_)
+                | Action::ModeArrange
+                | Action::QueuedFrame(_)
+                | Action::Sequence(_)
+                | Action::Eliminate(_)
         )
     };
-    match actions.iter().any(of_modes) {
+    match actions.iter().any(at_once) {
         true => Err(ErrorKind::BadAction(BadAction::BadExperimenterType)),
         false => Ok(()),
     }

@@ -248,6 +248,7 @@ impl Switch {
         self.agent.note_contact(&mut self.pipeline);
         self.agent.send_mode_events(&mut self.pipeline);
         self.agent.tell_of_policers(now, &mut self.pipeline);
+        self.agent.look_at_streams(now, &mut self.pipeline);
         self.agent.look_at_hops(now, &mut self.pipeline);
         self.touched = true;
     }
@@ -299,7 +300,8 @@ impl Switch {
         let egress = &self.pipeline.egress;
         let police = self.agent.police_due(&self.pipeline);
         let frames = earlier(egress.next_start(), egress.hops.due());
-        earlier(earlier(frames, police), self.agent.deadline(self.now))
+        let watched = earlier(police, self.agent.streams_due(&self.pipeline));
+        earlier(earlier(frames, watched), self.agent.deadline(self.now))
     }
 
     /// Notes when the last bit of a frame left, which only the world knows: its

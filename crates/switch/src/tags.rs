@@ -18,6 +18,8 @@
 
 use wire::ethernet::EtherType;
 
+use wire::redundancy_tag::{self, RedundancyTag};
+
 use crate::action::{Pop, Push};
 use crate::headers::{
     BACKBONE_TAG, ETHER_TYPE, Headers, MAC_ADDRESSES, MPLS_HEADER, Network, VLAN_TAG, bytes_at,
@@ -37,6 +39,7 @@ impl Push {
             Self::Vlan(_) => VLAN_TAG,
             Self::Mpls(_) => MPLS_HEADER,
             Self::Backbone => BACKBONE,
+            Self::Redundancy(_) => redundancy_tag::LENGTH,
         }
     }
 }
@@ -48,6 +51,7 @@ impl Pop {
             Self::Vlan => VLAN_TAG,
             Self::Mpls(_) => MPLS_HEADER,
             Self::Backbone => BACKBONE,
+            Self::Redundancy => redundancy_tag::LENGTH,
         }
     }
 
@@ -57,6 +61,7 @@ impl Pop {
             Self::Vlan => headers.tagged,
             Self::Mpls(_) => matches!(headers.network, Some((Network::Mpls, _))),
             Self::Backbone => matches!(headers.network, Some((Network::Backbone, _))),
+            Self::Redundancy => headers.redundancy_at.is_some(),
         }
     }
 }
@@ -68,6 +73,7 @@ pub(crate) fn push(frame: &mut [u8], headers: &Headers, tag: Push) {
         Push::Vlan(ether_type) => push_vlan(frame, headers, ether_type),
         Push::Mpls(ether_type) => push_mpls(frame, headers, ether_type),
         Push::Backbone => push_backbone(frame, headers),
+        Push::Redundancy(number) => push_redundancy(frame, headers, number),
     }
 }
 
@@ -85,6 +91,10 @@ pub(crate) fn pop(frame: &mut [u8], headers: &Headers, tag: Pop) {
             let customer = headers.type_at + BACKBONE - MAC_ADDRESSES;
             frame.copy_within(customer..customer + MAC_ADDRESSES, 0);
             frame.copy_within(..headers.type_at, BACKBONE);
+        }
+        Pop::Redundancy => {
+            let at = headers.redundancy_at.unwrap_or(0);
+            frame.copy_within(..at, redundancy_tag::LENGTH);
         }
     }
 }
@@ -114,6 +124,14 @@ fn push_mpls(frame: &mut [u8], headers: &Headers, ether_type: u16) {
     frame.copy_within(MPLS_HEADER..MPLS_HEADER + headers.type_at, 0);
     frame[headers.type_at..end].copy_from_slice(&ether_type.to_be_bytes());
     frame[end..end + MPLS_HEADER].copy_from_slice(&header.to_be_bytes());
+}
+
+/// A redundancy tag stands behind all VLAN tags (IEEE 802.1CB clause 7.8).
+fn push_redundancy(frame: &mut [u8], headers: &Headers, sequence: u16) {
+    let (length, at) = (redundancy_tag::LENGTH, headers.type_at);
+    frame.copy_within(length..length + at, 0);
+    let tag = RedundancyTag { sequence }.bytes();
+    frame[at..at + length].copy_from_slice(&tag);
 }
 
 fn push_backbone(frame: &mut [u8], headers: &Headers) {

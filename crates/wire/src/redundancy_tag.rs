@@ -9,7 +9,6 @@ use thiserror::Error;
 
 use crate::ethernet::{EtherType, TAG_LENGTH};
 use crate::reader::{Reader, Truncated};
-use crate::writer::Writer;
 
 /// The bytes of the tag, its type included.
 pub const LENGTH: usize = 6;
@@ -88,11 +87,17 @@ impl RedundancyTag {
         Ok((tag, at))
     }
 
+    /// Returns the bytes of the tag.
+    #[must_use]
+    pub const fn bytes(self) -> [u8; LENGTH] {
+        let [kind_high, kind_low] = EtherType::REDUNDANCY_TAG.0.to_be_bytes();
+        let [high, low] = self.sequence.to_be_bytes();
+        [kind_high, kind_low, 0, 0, high, low]
+    }
+
     /// Appends the tag to `out`.
     pub fn emit(&self, out: &mut Vec<u8>) {
-        let mut writer = Writer::new(out);
-        writer.u16(EtherType::REDUNDANCY_TAG.0).zeros::<2>();
-        writer.u16(self.sequence);
+        out.extend_from_slice(&self.bytes());
     }
 }
 

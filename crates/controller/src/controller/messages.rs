@@ -287,6 +287,7 @@ impl Controller {
             | Message::GetAsyncReply(_)
             | Message::SetAsync(_)
             | Message::MeterMod(_)
+            | Message::Stream(_)
             | Message::Hop(_) => {}
         }
     }

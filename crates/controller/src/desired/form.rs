@@ -144,6 +144,8 @@ fn instructions_length(actions: &[Action]) -> usize {
     let lengths = actions.iter().map(|action| match action {
         Action::Output { .. } => 16,
         Action::Police(_) => 56,
+        Action::Eliminate(_) => 40,
+        Action::Sequence(_) => 16,
         _ => 8,
     });
     8 + lengths.sum::<usize>()

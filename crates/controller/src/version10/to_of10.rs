@@ -68,6 +68,7 @@ impl Translator {
             }
             Message::Experimenter(_)
             | Message::Police(_)
+            | Message::Stream(_)
             | Message::FeaturesReply(_)
             | Message::GetConfigReply(_)
             | Message::PacketIn(_)

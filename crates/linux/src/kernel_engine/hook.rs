@@ -32,7 +32,7 @@ use std::os::fd::AsFd;
 const OBJECT: &[u8] = include_bytes!("../../bpf/switch.o");
 const MAIN: &str = "taktos_switch";
 /// What a walk notes, `PLAN_BYTES` in `bpf/plan.h`.
-const SCRATCH_BYTES: u32 = 6144;
+const SCRATCH_BYTES: u32 = 8448;
 /// The place of a port that no switch has: the program drops what comes in there.
 const NO_PORT: u32 = u32::MAX;
 /// A port has an interface and the one before it while it moves; some may be known

@@ -1,8 +1,8 @@
 //! Messages that change the tables of a switch.
 
-use units::{BitRate, DataSize};
+use units::{BitRate, DataSize, Duration};
 use wire::ethernet::MacAddress;
-use wire::openflow::taktos::{FrameLimit, Police};
+use wire::openflow::taktos::{Eliminate, FrameLimit, Police, RecoveryAlgorithm, StreamHandle};
 use wire::openflow::{
     Action, Actions, Band, Bands, Bucket, Buckets, BufferId, ControllerLength, Cookie, Fields,
     FlowMod, FlowModCommand, FlowModFlags, FragmentHandling, GroupId, GroupMod, GroupModCommand,
@@ -132,6 +132,10 @@ impl Changes {
             TableId(table) => table,
         };
         let mut doing = self.doing(random, table, matching);
+        if random.percent(12) {
+            let at = random.between(0, doing.apply.len());
+            doing.apply.insert(at, of_stream(random));
+        }
         if doing.meter.is_none() && random.percent(15) {
             doing.apply.insert(0, Action::Police(contract(random)));
         }
@@ -379,6 +383,24 @@ fn band(random: &mut Random) -> Band {
             levels: random.pick(&[0, 1, 2, 3]),
         },
     }
+}
+
+/// Returns what numbers frames of a stream, or ends copies.
+fn of_stream(random: &mut Random) -> Action {
+    let stream = StreamHandle(random.pick(&[1, 2]));
+    if random.percent(40) {
+        return Action::Sequence(stream);
+    }
+    Action::Eliminate(Eliminate {
+        stream,
+        algorithm: random.pick(&[RecoveryAlgorithm::Vector, RecoveryAlgorithm::Match]),
+        history: random.pick(&[2, 4, 63, 64]),
+        reset: Duration::from_ms(random.pick(&[1, 100, 3_600_000])),
+        takes_unnumbered: random.percent(50),
+        strips_tag: random.percent(50),
+        ways: None,
+        tolerance: 0,
+    })
 }
 
 /// Returns a contract that frames of the pools keep and exceed.

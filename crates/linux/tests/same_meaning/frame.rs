@@ -1,6 +1,8 @@
 //! Frames: made from a template, and then spoiled in every way that bytes can be.
 
-use crate::pools::MACS;
+use wire::redundancy_tag::RedundancyTag;
+
+use crate::pools::{MACS, NUMBERS};
 use crate::random::Random;
 use crate::template::{Arp, Ipv4, Ipv6, Network, Template, Transport};
 
@@ -30,6 +32,10 @@ fn build(random: &mut Random, template: &Template) -> Vec<u8> {
     for (kind, control) in &template.tags {
         frame.extend_from_slice(&kind.to_be_bytes());
         frame.extend_from_slice(&control.to_be_bytes());
+    }
+    if random.percent(15) {
+        let sequence = random.pick(&NUMBERS);
+        RedundancyTag { sequence }.emit(&mut frame);
     }
     let payload = payload(random);
     match &template.network {

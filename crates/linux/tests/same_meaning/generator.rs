@@ -284,6 +284,7 @@ impl Draft {
             RequestBody::Meter(MeterId::ALL),
             RequestBody::Experimenter(Question::Losses.body()),
             RequestBody::Experimenter(Question::Policed.body()),
+            RequestBody::Experimenter(Question::Streams.body()),
             RequestBody::Experimenter(Question::Modes.body()),
             RequestBody::Experimenter(Question::Monitors.body()),
         ] {

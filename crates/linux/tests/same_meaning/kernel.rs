@@ -35,7 +35,7 @@ use crate::subject::{Engine, Leaving, config};
 const OBJECT: &[u8] = include_bytes!("../../bpf/switch.o");
 const MAIN: &str = "taktos_switch";
 /// What a walk notes, `PLAN_BYTES` in `bpf/plan.h`.
-const SCRATCH_BYTES: u32 = 6144;
+const SCRATCH_BYTES: u32 = 8448;
 const RING_BYTES: u32 = 1 << 16;
 /// More processors than machines have that run tests.
 const PROCESSORS: usize = 256;

@@ -59,5 +59,7 @@ pub const DSCPS: [u8; 8] = [0, 10, 12, 14, 28, 34, 46, 63];
 pub const LABELS: [u32; 3] = [0, 5, 0xf_ffff];
 pub const OPERATIONS: [u16; 3] = [1, 2, 0xffff];
 pub const METADATA: [u64; 5] = [0, 1, 0xff00, 0xffff_0000_0000_0001, u64::MAX];
+/// Numbers of frames in their streams: many are near each other.
+pub const NUMBERS: [u16; 12] = [0, 1, 2, 3, 4, 5, 6, 65_534, 65_535, 40, 70, 32_768];
 /// Types that nobody looks into.
 pub const OTHER_TYPES: [u16; 7] = [0x88b8, 0x88ba, 0x88b5, 0x88cc, 0x0600, 0x9100, 0xf1c1];

@@ -10,6 +10,7 @@ use super::inspection::{LossesDump, ResidenceDump, TallyDump};
 use super::police::PolicedDump;
 use super::session::Session;
 use super::statistics::{EntryDump, PortDump, QueueDump};
+use super::streams::StreamDump;
 use super::table_features::TableDump;
 use crate::pipeline::Pipeline;
 
@@ -34,6 +35,8 @@ pub(super) enum Dump {
     Engine(EngineDump),
     /// It lists how long the frames of entries stayed.
     Hops(HopDump),
+    /// It lists streams that go over several ways.
+    Streams(StreamDump),
 }
 
 impl Dump {
@@ -55,6 +58,7 @@ impl Dump {
             Self::Losses(dump) => dump.send_part(pipeline, session).map(Self::Losses),
             Self::Policed(dump) => dump.send_part(pipeline, session).map(Self::Policed),
             Self::Engine(dump) => dump.send_part(pipeline, session).map(Self::Engine),
+            Self::Streams(dump) => dump.send_part(pipeline, session).map(Self::Streams),
             Self::Hops(dump) => dump.send_part(pipeline, session).map(Self::Hops),
         }
     }

@@ -166,7 +166,9 @@ fn copies(egress: &Egress, actions: &[Action]) -> u32 {
         | Action::Group(_)
         | Action::FlowMonitor(_)
         | Action::ModeArrange
-        | Action::QueuedFrame(_) => false,
+        | Action::QueuedFrame(_)
+        | Action::Sequence(_)
+        | Action::Eliminate(_) => false,
     });
     match floods {
         true => u32::try_from(egress.ports.len()).expect("there are at most 256 ports"),

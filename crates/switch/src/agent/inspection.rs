@@ -20,6 +20,7 @@ use super::modes::send_monitors;
 use super::police::PolicedDump;
 use super::session::{ConnectionId, Session};
 use super::statistics::PART_LOOKS;
+use super::streams::StreamDump;
 use super::sweep::{Cursor, Place};
 use crate::cost;
 use crate::pipeline::Pipeline;
@@ -95,6 +96,9 @@ impl Agent {
             }
             Question::Monitors => send_monitors(now, pipeline, session, transaction),
             Question::Policed => session.dump = Some(Dump::Policed(PolicedDump::new(transaction))),
+            Question::Streams => {
+                session.dump = Some(Dump::Streams(StreamDump::new(transaction)));
+            }
             Question::Hops => session.dump = Some(Dump::Hops(HopDump::new(transaction))),
         }
         Ok(())

@@ -50,7 +50,8 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    pub(super) fn new(pipeline: &Pipeline, reach: Reach) -> Self {
+    pub(super) fn new(pipeline: &mut Pipeline, reach: Reach) -> Self {
+        pipeline.egress.streams.keep_unnamed();
         let (groups, meters) = (&pipeline.egress.groups, &pipeline.egress.meters);
         Self {
             changes: Vec::new(),
@@ -88,6 +89,7 @@ impl Agent {
                 Change::Policy(port, _) => self.heed_port_mod(pipeline, port),
             }
         }
+        pipeline.egress.streams.forget_unnamed();
     }
 
     pub(super) fn take_back(&mut self, now: Instant, pipeline: &mut Pipeline) {
@@ -103,11 +105,12 @@ impl Agent {
             (pipeline.egress.groups, pipeline.egress.meters) = *before;
         }
         let egress = &mut pipeline.egress;
+        egress.streams.forget_unnamed();
         egress.groups.find_live(&egress.ports);
     }
 
     /// Undoes the latest change. If `counted`, the groups and meters that
-    /// entries use are told.
+    /// entries use are told; streams are in any case.
     fn undo(&mut self, now: Instant, pipeline: &mut Pipeline, change: Change, counted: bool) {
         let Pipeline { tables, egress, .. } = pipeline;
         match change {
@@ -115,26 +118,30 @@ impl Agent {
                 let flows = &mut tables[usize::from(id.table.0)].flows;
                 let mut removed = flows.remove(id.index);
                 self.timeouts.stop(id, &mut removed.entry);
-                if counted {
-                    egress.release_for(&removed.entry.program);
+                match counted {
+                    true => egress.release_for(&removed.entry.program),
+                    false => egress.release_streams(&removed.entry.program.apply),
                 }
             }
             Change::Replaced(id, mut before) => {
                 let flows = &mut tables[usize::from(id.table.0)].flows;
                 self.timeouts.stop(id, flows.entry_mut(id.index));
-                if counted {
-                    let after = &flows.entry(id.index).program;
-                    egress.hold_for(now, &mut before.program, Some(after));
+                let after = &flows.entry(id.index).program;
+                match counted {
+                    true => egress.hold_for(now, &mut before.program, Some(after)),
+                    false => egress.hold_streams(&before.program.apply),
                 }
                 let after = flows.replace(id.index, *before);
-                if counted {
-                    egress.release_for(&after.program);
+                match counted {
+                    true => egress.release_for(&after.program),
+                    false => egress.release_streams(&after.program.apply),
                 }
                 self.timeouts.start(id, flows.entry_mut(id.index));
             }
             Change::Removed(id, mut removed, _) => {
-                if counted {
-                    egress.hold_for(now, &mut removed.entry.program, None);
+                match counted {
+                    true => egress.hold_for(now, &mut removed.entry.program, None),
+                    false => egress.hold_streams(&removed.entry.program.apply),
                 }
                 let flows = &mut tables[usize::from(id.table.0)].flows;
                 flows.put_back(id.index, *removed);

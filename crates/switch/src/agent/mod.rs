@@ -38,6 +38,7 @@ mod requests;
 mod roles;
 mod session;
 mod statistics;
+mod streams;
 mod sweep;
 mod table_features;
 mod version10;
@@ -139,6 +140,8 @@ pub(crate) struct Agent {
     in_contact: bool,
     /// What controllers are to hear of those who exceed their contracts.
     police: police::Watch,
+    /// When it is looked next whether streams have copies from all ways.
+    streams_due: Option<Instant>,
 }
 
 /// How much a step took.
@@ -184,6 +187,7 @@ impl Agent {
             lost_contacts: 0,
             in_contact: false,
             police: police::Watch::default(),
+            streams_due: None,
         }
     }
 

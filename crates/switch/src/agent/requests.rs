@@ -129,6 +129,7 @@ impl Agent {
             Message::FeaturesReply(_)
             | Message::GetConfigReply(_)
             | Message::Police(_)
+            | Message::Stream(_)
             | Message::PacketIn(_)
             | Message::FlowRemoved(_)
             | Message::PortStatus(_)

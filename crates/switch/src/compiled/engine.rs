@@ -7,7 +7,7 @@
 //! changed, and what queues do is the core's code here and the program's there.
 
 use units::Instant;
-use wire::openflow::taktos::MonitorId;
+use wire::openflow::taktos::{Eliminate, MonitorId, StreamHandle};
 use wire::openflow::{Cookie, GroupId, PacketInReason, TableId};
 
 use super::form::Form;
@@ -15,7 +15,7 @@ use super::layout::{Region, flag, limit, lookup, settings, tally, total};
 use super::meters::MeterForms;
 use super::operations::Meanings;
 use super::walk::{Found, Step, ToCore, Walk};
-use crate::action::{Action, Program};
+use crate::action::{Action, Pop, Program};
 use crate::egress::{Egress, FrameOutcome};
 use crate::group_table::GroupIndex;
 use crate::hops::Owner;
@@ -23,6 +23,7 @@ use crate::meter_band::Treatment;
 use crate::meter_table::MeterIndex;
 use crate::packet::{Origin, Packet};
 use crate::pipeline::Pipeline;
+use crate::streams::Passing;
 
 /// Everything that words of an entry may mean.
 pub(super) struct Meant<'a> {
@@ -40,6 +41,10 @@ impl Meanings for Meant<'_> {
         self.egress.modes.monitors.id_at(place)
     }
 
+    fn stream(&self, place: u32) -> Option<StreamHandle> {
+        self.egress.streams.at(place)
+    }
+
     fn meter(&self, record: u32) -> Option<MeterIndex> {
         self.meters.of_record(record)
     }
@@ -49,7 +54,8 @@ impl Meanings for Meant<'_> {
 #[derive(Debug, Default)]
 pub(crate) struct Way {
     steps: Vec<(TableId, Step)>,
-    /// By how many levels each meter raises the drop precedence.
+    /// By how many levels each meter raises the drop precedence, which number the frame
+    /// gets, and whether it is a copy.
     verdicts: Vec<u8>,
 }
 
@@ -155,7 +161,7 @@ impl Pipeline {
                 None => way.verdicts.push(0),
             }
         }
-        egress.change_as(now, seen, program)?;
+        egress.change_as(now, seen, program, &mut way.verdicts)?;
         program.goto.ok_or(End::Known)
     }
 
@@ -251,6 +257,24 @@ impl Form {
 }
 
 impl Egress {
+    /// Finds out whether a frame is a copy, and takes its tag off if it is not.
+    fn plan_elimination(
+        &mut self,
+        packet: &mut Packet,
+        how: &Eliminate,
+        verdicts: &mut Vec<u8>,
+    ) -> Result<(), End> {
+        let passing = self.recover(packet, how);
+        verdicts.push(u8::from(passing == Passing::Dropped));
+        if passing == Passing::Dropped {
+            return Err(End::Known);
+        }
+        if how.strips_tag && self.pop(packet, Pop::Redundancy) == FrameOutcome::Ends {
+            return Err(End::Core);
+        }
+        Ok(())
+    }
+
     /// Changes a frame as an entry does at once, and does nothing else of it. A copy for
     /// which there is no room is none that says what becomes of the frame.
     fn change_as(
@@ -258,11 +282,24 @@ impl Egress {
         now: Instant,
         packet: &mut Packet,
         program: &Program,
+        verdicts: &mut Vec<u8>,
     ) -> Result<(), End> {
         for &action in &program.apply {
             let changes = match action {
                 Action::Push(_) | Action::EnsureTag | Action::Pop(_) | Action::SetField(_) => true,
                 Action::ModeArrange => return Err(End::Known),
+                Action::Sequence(stream) => {
+                    let number = self.streams.next(stream).ok_or(End::Core)?;
+                    verdicts.extend(number.to_be_bytes());
+                    if self.put_number(packet, number) == FrameOutcome::Ends {
+                        return Err(End::Core);
+                    }
+                    false
+                }
+                Action::Eliminate(how) => {
+                    self.plan_elimination(packet, &how, verdicts)?;
+                    false
+                }
                 Action::Output(_)
                 | Action::SetQueue(_)
                 | Action::SetTtl(..)

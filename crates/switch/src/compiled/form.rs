@@ -2,7 +2,7 @@
 //! others see of it, and to read what others counted.
 
 use units::Instant;
-use wire::openflow::taktos::MonitorId;
+use wire::openflow::taktos::{MonitorId, StreamHandle};
 use wire::openflow::{FragmentHandling, PortConfig};
 
 use super::groups::GroupForms;
@@ -23,6 +23,7 @@ use crate::meter_table::{Meter, MeterIndex};
 use crate::modes::{ModeKeeper, SharedModes};
 use crate::pipeline::{Misses, Pipeline, Treatment};
 use crate::port::{Port, PortIndex};
+use crate::streams::StreamTable;
 
 /// The compiled form of a switch.
 #[derive(Debug)]
@@ -53,6 +54,7 @@ struct Named<'a> {
     groups: &'a GroupForms,
     meters: &'a MeterForms,
     modes: &'a ModeKeeper,
+    streams: &'a StreamTable,
     /// How many monitors have a record.
     monitors: usize,
 }
@@ -72,6 +74,10 @@ impl Places for Named<'_> {
 
     fn monitor(&self, monitor: MonitorId) -> Option<u32> {
         place_of(self.modes, self.monitors, monitor)
+    }
+
+    fn stream(&self, stream: StreamHandle) -> Option<u32> {
+        self.streams.find(stream)
     }
 }
 
@@ -106,6 +112,7 @@ impl Form {
         let seed = pipeline.tables[0].flows.seed();
         pipeline.egress.modes.share(SharedModes::of(&mut memory));
         pipeline.egress.hops.share(&mut memory);
+        pipeline.egress.streams.share(memory.give(Region::Streams));
         let hop_lines = pipeline.egress.hops.end() / Region::HopKeys.record_words();
         let form = Self {
             store: Store::new(memory),
@@ -240,6 +247,7 @@ impl Form {
             groups: &self.groups,
             meters: &self.meters,
             modes: &pipeline.egress.modes,
+            streams: &pipeline.egress.streams,
             monitors: self.store.memory().sizes().records(Region::Monitors),
         };
         for (at, form) in self.tables.iter_mut().enumerate() {
@@ -335,6 +343,11 @@ impl Places for GroupsNamed<'_> {
 
     fn monitor(&self, monitor: MonitorId) -> Option<u32> {
         place_of(self.modes, self.monitors, monitor)
+    }
+
+    /// No group names one.
+    fn stream(&self, _: StreamHandle) -> Option<u32> {
+        None
     }
 }
 

@@ -21,7 +21,7 @@ pub mod modes;
 pub mod monitor;
 
 /// The version of the layout.
-pub const VERSION: u64 = 5;
+pub const VERSION: u64 = 6;
 
 /// A generation that never comes.
 pub const NEVER: u64 = u64::MAX;
@@ -67,10 +67,12 @@ pub enum Region {
     HopKeys,
     /// How long frames stayed, by entry, port and queue.
     Hops,
+    /// What is remembered of streams that go over several ways.
+    Streams,
 }
 
 impl Region {
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Settings,
         Self::Busy,
         Self::Ports,
@@ -92,6 +94,7 @@ impl Region {
         Self::Monitors,
         Self::HopKeys,
         Self::Hops,
+        Self::Streams,
     ];
 
     /// Returns the name by which a program in the kernel knows it.
@@ -119,6 +122,7 @@ impl Region {
             Self::Monitors => "monitors",
             Self::HopKeys => "hop_keys",
             Self::Hops => "hops",
+            Self::Streams => "streams",
         }
     }
 
@@ -147,6 +151,7 @@ impl Region {
             Self::Monitors => 48,
             Self::HopKeys => 8,
             Self::Hops => 96,
+            Self::Streams => 16,
         }
     }
 }
@@ -416,6 +421,48 @@ pub mod operation {
     /// Note what becomes of the frame while it waits: four bits of the value a
     /// level.
     pub const QUEUED_FATE: u8 = 31;
+    /// Give the frame the next number of the stream in place `number`.
+    pub const SEQUENCE: u8 = 32;
+    /// End the frame if a copy of it was handed on by the stream in place `number`: bits
+    /// of [`super::eliminate`] in the value, the time after which numbers are forgotten in
+    /// the second one, in nanoseconds.
+    pub const ELIMINATE: u8 = 33;
+}
+
+/// What the value of an action says that ends copies.
+pub mod eliminate {
+    /// The history has so many numbers (bits 0 to 7).
+    pub const HISTORY: u64 = 0xff;
+    /// It is that of the vector algorithm.
+    pub const VECTOR: u64 = 1 << 8;
+    /// Frames without a number pass.
+    pub const TAKES_UNNUMBERED: u64 = 1 << 9;
+    /// Frames that pass lose their tag.
+    pub const STRIPS_TAG: u64 = 1 << 10;
+}
+
+/// Words of a record of [`Region::Streams`]; `streams::recovery` says what they mean.
+pub mod stream {
+    /// Not zero while somebody takes a frame.
+    pub const LOCK: usize = 0;
+    /// How many frames got a number: the next one is this, modulo 2^16.
+    pub const NUMBERED: usize = 1;
+    pub const HISTORY: usize = 2;
+    /// The greatest number (bits 0 to 15), and whether there is one ([`KNOWN`]).
+    pub const LAST: usize = 3;
+    pub const SPAN: usize = 4;
+    /// When a frame was handed on last, in nanoseconds.
+    pub const HEARD: usize = 5;
+    pub const PASSED: usize = 6;
+    pub const DISCARDED: usize = 7;
+    pub const OUT_OF_ORDER: usize = 8;
+    pub const ROGUE: usize = 9;
+    pub const LOST: usize = 10;
+    pub const UNNUMBERED: usize = 11;
+    pub const RESETS: usize = 12;
+
+    /// There is a greatest number.
+    pub const KNOWN: u64 = 1 << 16;
 }
 
 /// Words of a record of [`Region::Groups`], which has two versions of four words.
@@ -580,8 +627,9 @@ pub mod handed {
     /// Where the time of its arrival stands, 64 bits, nanoseconds of the
     /// monotonic clock.
     pub const ARRIVED: usize = 8;
-    /// Where the verdicts of meters begin, in the order of the tables: a byte
-    /// each, by how many levels the drop precedence is to rise.
+    /// Where the verdicts begin, in the order of their actions: of a meter a byte, by how
+    /// many levels the drop precedence is to rise; of a stream two bytes for the number
+    /// that the frame got, or one that is not zero if the frame is a copy.
     pub const VERDICTS: usize = 16;
     /// How many verdicts there can be.
     pub const VERDICTS_MAX: usize = 16;

@@ -89,6 +89,10 @@ fn of_action(action: Action) -> u64 {
     let value = match action {
         Action::SetField(value) => value,
         Action::FlowMonitor(_) => return need::NETWORK | need::TRANSPORT,
+        // A tag moves what a card would make a checksum of.
+        Action::Sequence(_) | Action::Eliminate(_) => {
+            return need::NETWORK | need::TRANSPORT | need::SUMS;
+        }
         // Whoever reads anything behind the type reads enough.
         Action::ModeArrange => return need::NETWORK,
         Action::Output(_)

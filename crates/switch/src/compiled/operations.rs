@@ -1,8 +1,9 @@
 //! Actions as words.
 
+use units::Duration;
 use wire::ethernet::MacAddress;
 
-use super::layout::{limit, operation};
+use super::layout::{eliminate, limit, operation};
 use crate::action::{Action, FieldValue, Pop, Push, Target, Transport};
 use crate::action_set::place_of;
 use crate::group_table::GroupIndex;
@@ -10,7 +11,9 @@ use crate::meter_table::MeterIndex;
 use crate::packet_key::halves;
 use crate::port::PortIndex;
 use wire::openflow::GroupId;
-use wire::openflow::taktos::{CoreReason as Reason, MonitorId, QueuedFrameActions};
+use wire::openflow::taktos::{
+    CoreReason as Reason, Eliminate, MonitorId, QueuedFrameActions, RecoveryAlgorithm, StreamHandle,
+};
 
 /// The words of an action: the first ones of its record.
 pub(super) type ActionWords = [u64; 3];
@@ -24,6 +27,8 @@ pub(super) trait Places {
     fn group(&self, group: GroupIndex) -> Option<u32>;
     /// Returns the record of a monitor, or of what may become one.
     fn monitor(&self, monitor: MonitorId) -> Option<u32>;
+    /// Returns the record of a stream.
+    fn stream(&self, stream: StreamHandle) -> Option<u32>;
 }
 
 /// What is meant by what stands in words.
@@ -31,6 +36,8 @@ pub(super) trait Meanings {
     fn group(&self, id: GroupId) -> Option<GroupIndex>;
     /// Returns the monitor in a place.
     fn monitor(&self, place: u32) -> Option<MonitorId>;
+    /// Returns the stream in a place.
+    fn stream(&self, place: u32) -> Option<StreamHandle>;
     /// Returns the meter of a record.
     fn meter(&self, record: u32) -> Option<MeterIndex>;
 }
@@ -122,8 +129,8 @@ fn operation_of(action: Action, places: &impl Places) -> Result<Operation, Reaso
         Action::EnsureTag => Operation::new(operation::ENSURE_TAG),
         Action::Pop(Pop::Vlan) => Operation::new(operation::POP_VLAN),
         Action::SetField(value) => set_field(value)?,
-        Action::Push(Push::Mpls(_) | Push::Backbone)
-        | Action::Pop(Pop::Mpls(_) | Pop::Backbone)
+        Action::Push(Push::Mpls(_) | Push::Backbone | Push::Redundancy(_))
+        | Action::Pop(Pop::Mpls(_) | Pop::Backbone | Pop::Redundancy)
         | Action::SetTtl(..)
         | Action::DecrementTtl(_)
         | Action::CopyTtl(_) => return Err(Reason::Change),
@@ -137,6 +144,50 @@ fn operation_of(action: Action, places: &impl Places) -> Result<Operation, Reaso
         Action::QueuedFrame(fates) => {
             Operation::with_number(operation::QUEUED_FATE, fates.number())
         }
+        Action::Sequence(stream) => {
+            let place = places.stream(stream).ok_or(Reason::Room)?;
+            Operation::with_number(operation::SEQUENCE, place)
+        }
+        Action::Eliminate(how) => Operation {
+            value: eliminate_words(&how),
+            ..Operation::with_number(
+                operation::ELIMINATE,
+                places.stream(how.stream).ok_or(Reason::Room)?,
+            )
+        },
+    })
+}
+
+/// Returns how copies are ended, as two values.
+fn eliminate_words(how: &Eliminate) -> [u64; 2] {
+    let bits = [
+        (
+            how.algorithm == RecoveryAlgorithm::Vector,
+            eliminate::VECTOR,
+        ),
+        (how.takes_unnumbered, eliminate::TAKES_UNNUMBERED),
+        (how.strips_tag, eliminate::STRIPS_TAG),
+    ];
+    let bits = bits.iter().filter(|(is_so, _)| *is_so);
+    let bits: u64 = bits.map(|(_, bit)| bit).sum();
+    [bits | u64::from(how.history), how.reset.as_ns()]
+}
+
+/// Returns how copies are ended, which ways are watched left out: walks do not do that.
+fn eliminate_of(stream: StreamHandle, value: u64, reset: u64) -> Option<Eliminate> {
+    let algorithm = match value & eliminate::VECTOR {
+        0 => RecoveryAlgorithm::Match,
+        _ => RecoveryAlgorithm::Vector,
+    };
+    Some(Eliminate {
+        stream,
+        algorithm,
+        history: u8::try_from(value & eliminate::HISTORY).ok()?,
+        reset: Duration::from_ns(reset),
+        takes_unnumbered: value & eliminate::TAKES_UNNUMBERED != 0,
+        strips_tag: value & eliminate::STRIPS_TAG != 0,
+        ways: None,
+        tolerance: 0,
     })
 }
 
@@ -226,7 +277,7 @@ fn set_field(value: FieldValue) -> Result<Operation, Reason> {
 
 /// Returns the action that these words are, unless it is a group or none.
 pub(super) fn action_of(words: ActionWords, means: &impl Meanings) -> Option<Action> {
-    let [what, value, _] = words;
+    let [what, value, low] = words;
     let [a, b, c, d, _, protocol, _, code] = what.to_be_bytes();
     let number = u32::from_be_bytes([a, b, c, d]);
     let port = |number| Some(PortIndex(u16::try_from(number).ok()?));
@@ -242,6 +293,8 @@ pub(super) fn action_of(words: ActionWords, means: &impl Meanings) -> Option<Act
         operation::FLOW_MONITOR => Action::FlowMonitor(means.monitor(number)?),
         operation::MODE_ARRANGE => Action::ModeArrange,
         operation::QUEUED_FATE => Action::QueuedFrame(QueuedFrameActions::from_number(number)?),
+        operation::SEQUENCE => Action::Sequence(means.stream(number)?),
+        operation::ELIMINATE => Action::Eliminate(eliminate_of(means.stream(number)?, value, low)?),
         operation::SET_L4_SRC => {
             let transport = Transport::of_protocol(protocol)?;
             Action::SetField(FieldValue::L4Src(transport, u16::try_from(value).ok()?))

@@ -12,6 +12,7 @@ use crate::hops::HOP_RECORDS_MAX;
 use crate::modes::MONITORS_MAX;
 use crate::port::QUEUES;
 use crate::program::POLICERS_MAX;
+use crate::streams::STREAMS_MAX;
 
 /// Records of entries for each entry that is to fit.
 const VERSIONS: usize = 2;
@@ -25,6 +26,10 @@ const ENTRIES_PER_GROUP: usize = 4;
 const ENTRIES_PER_HOP: usize = 4;
 /// The fewest records of that kind.
 const HOP_RECORDS_MIN: usize = 64;
+/// One stream that goes over several ways for so many entries.
+const ENTRIES_PER_STREAM: usize = 4;
+/// The fewest records of that kind.
+const STREAMS_MIN: usize = 16;
 /// Buckets of a group or bands of a meter, on the average.
 const PARTS: usize = 4;
 /// Bands of a meter of an entry that polices.
@@ -82,6 +87,7 @@ impl Sizes {
             Region::Monitors => MONITORS_MAX.min(self.entries / ENTRIES_PER_GROUP),
             Region::HopKeys => self.hops() / Region::HopKeys.record_words(),
             Region::Hops => self.hops(),
+            Region::Streams => self.streams(),
             Region::Busy => self.processors,
             Region::Ports | Region::Arrivals => self.ports,
             Region::Queues => self.ports * QUEUES,
@@ -100,6 +106,12 @@ impl Sizes {
         };
         // Nobody can map an array of nothing.
         records.max(1)
+    }
+
+    /// Returns how many streams fit that go over several ways.
+    fn streams(&self) -> usize {
+        let wanted = self.entries / ENTRIES_PER_STREAM;
+        wanted.clamp(STREAMS_MIN, STREAMS_MAX)
     }
 
     /// Returns how many records there are of how long frames stay: a power of two.

@@ -126,7 +126,8 @@ impl Egress {
         let port = packet.port.ok_or(SignalFault::Misplaced)?;
         let far_end = self.port(port).far_end.ok_or(SignalFault::Misplaced)?;
         let frame = self.pool.frame(packet.slot);
-        let (tagged, at) = (packet.headers.tagged, packet.headers.type_at);
+        let (headers, at) = (&packet.headers, packet.headers.type_at);
+        let tagged = headers.tagged || headers.redundancy_at.is_some();
         if tagged || u16_at(frame, at) != Some(EtherType::MODE_SIGNAL.0) {
             return Err(SignalFault::Malformed);
         }

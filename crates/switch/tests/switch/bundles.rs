@@ -22,7 +22,7 @@ const BUNDLE: BundleId = BundleId(9);
 const BOTH: BundleFlags = BundleFlags::ATOMIC.with(BundleFlags::ORDERED);
 const XID: TransactionId = TransactionId(7);
 
-fn control(kind: BundleControlKind) -> Message<'static> {
+pub fn control(kind: BundleControlKind) -> Message<'static> {
     control_of(BUNDLE, kind, BOTH)
 }
 
@@ -51,7 +51,7 @@ fn added(message: &[u8]) -> Message<'_> {
 }
 
 /// Adds messages to the bundle, which must all be taken.
-fn add_all(world: &mut World, messages: &[Message<'_>]) {
+pub fn add_all(world: &mut World, messages: &[Message<'_>]) {
     for message in messages {
         world.tell(&added(&bytes(message)));
     }
@@ -65,7 +65,7 @@ fn expect_done(world: &mut World, kind: BundleControlKind, done: BundleControlKi
     assert!(!told.iter().any(is_error));
 }
 
-fn open(world: &mut World) {
+pub fn open(world: &mut World) {
     expect_done(
         world,
         BundleControlKind::OpenRequest,

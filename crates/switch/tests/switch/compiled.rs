@@ -48,7 +48,7 @@ fn count(world: &World, frames: u64, last: Duration) {
     );
 }
 
-fn compiled(config: Config, entries: usize, overflow: Overflow) -> World {
+pub fn compiled(config: Config, entries: usize, overflow: Overflow) -> World {
     let sizes = Sizes::new(&config, entries, 1);
     let mut world = World::with_controller(config);
     world.switch.compile_into(Memory::private(sizes), overflow);
@@ -63,7 +63,7 @@ fn compiled(config: Config, entries: usize, overflow: Overflow) -> World {
     world
 }
 
-fn publish(world: &mut World) {
+pub fn publish(world: &mut World) {
     while !world.switch.is_published() {
         assert!(world.switch.settle(), "nobody walks");
         world.switch.publish();

@@ -30,6 +30,7 @@ mod scheduling;
 mod session;
 mod slices;
 mod statistics;
+mod streams;
 mod table_features;
 mod version10;
 mod ways;

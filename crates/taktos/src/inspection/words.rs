@@ -5,7 +5,7 @@ use std::fmt::{Display, LowerHex};
 
 use serde_json::{Map, Value};
 use wire::openflow::oxm::{Masked, VlanMatch};
-use wire::openflow::taktos::Police;
+use wire::openflow::taktos::{Eliminate, Police, RecoveryAlgorithm};
 use wire::openflow::{
     Action, Actions, Band, Bucket, ControllerLength, DecodeError, FieldKind, Fields, GroupId,
     GroupType, Instruction, Instructions, MatchField, MeterId, PortNumber,
@@ -106,7 +106,26 @@ pub fn action(action: &Action) -> String {
         Action::ModeArrange => "mode_arrange".to_owned(),
         Action::QueuedFrame(fates) => format!("queued_fate:{:#010x}", fates.number()),
         Action::Police(police) => police_words(police),
+        Action::Sequence(stream) => format!("sequence:{:#x}", stream.0),
+        Action::Eliminate(how) => eliminate_words(how),
     }
+}
+
+fn eliminate_words(how: &Eliminate) -> String {
+    let algorithm = match how.algorithm {
+        RecoveryAlgorithm::Match => "match".to_owned(),
+        RecoveryAlgorithm::Vector => format!("history={}", how.history),
+    };
+    let strips = if how.strips_tag { ",strip" } else { "" };
+    let takes = if how.takes_unnumbered {
+        ",unnumbered"
+    } else {
+        ""
+    };
+    format!(
+        "eliminate({:#x},{algorithm},reset={}{strips}{takes})",
+        how.stream.0, how.reset
+    )
 }
 
 fn police_words(police: &Police) -> String {

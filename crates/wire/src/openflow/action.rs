@@ -1,6 +1,6 @@
 //! What is done with a frame (OF13 clause 7.2.5), the actions of ours included.
 
-use super::taktos::{self, MonitorId, Police, QueuedFrameActions};
+use super::taktos::{self, Eliminate, MonitorId, Police, QueuedFrameActions, StreamHandle};
 use super::{
     ActionError, DecodeError, Element, GroupId, MatchField, PortNumber, QueueId, Sequence,
 };
@@ -23,6 +23,8 @@ const FLOW_MONITOR: u16 = 1;
 const MODE_ARRANGE: u16 = 2;
 const QUEUED_FATE: u16 = 3;
 const POLICE: u16 = 4;
+const SEQUENCE: u16 = 5;
+const ELIMINATE: u16 = 6;
 
 numbered! {
     /// Which action (`ofp_action_type`).
@@ -122,6 +124,11 @@ pub enum Action {
     QueuedFrame(QueuedFrameActions),
     /// Drops frames that exceed a contract, of Taktos. It stands first.
     Police(Police),
+    /// Gives the frame the next number of a stream in a redundancy tag, of Taktos (IEEE
+    /// 802.1CB clause 7.4.1).
+    Sequence(StreamHandle),
+    /// Ends the frame if a copy of it was handed on before, of Taktos.
+    Eliminate(Eliminate),
 }
 
 impl Action {
@@ -197,6 +204,7 @@ impl Action {
         reader.skip(2)?;
         let length = match kind {
             POLICE => usize::from(Police::ACTION_BYTES),
+            ELIMINATE => usize::from(Eliminate::ACTION_BYTES),
             _ => TAKTOS_LENGTH,
         };
         if body + HEADER_LENGTH != length {
@@ -206,8 +214,13 @@ impl Action {
             let police = Police::parse(&mut reader).map_err(|_| ActionError::Length)?;
             return police.map(Self::Police).ok_or(ActionError::Argument);
         }
+        if kind == ELIMINATE {
+            let eliminate = Eliminate::parse(&mut reader).map_err(|_| ActionError::Length)?;
+            return eliminate.map(Self::Eliminate).ok_or(ActionError::Argument);
+        }
         let argument = reader.u32()?;
         match kind {
+            SEQUENCE => Ok(Self::Sequence(StreamHandle(argument))),
             FLOW_MONITOR => Ok(Self::FlowMonitor(MonitorId(argument))),
             MODE_ARRANGE => Ok(Self::ModeArrange),
             QUEUED_FATE => QueuedFrameActions::from_number(argument)
@@ -265,6 +278,12 @@ impl Action {
             Self::FlowMonitor(MonitorId(id)) => ours(&mut writer, FLOW_MONITOR, id),
             Self::ModeArrange => ours(&mut writer, MODE_ARRANGE, 0),
             Self::QueuedFrame(fates) => ours(&mut writer, QUEUED_FATE, fates.number()),
+            Self::Sequence(StreamHandle(id)) => ours(&mut writer, SEQUENCE, id),
+            Self::Eliminate(eliminate) => {
+                writer.u16(EXPERIMENTER).u16(Eliminate::ACTION_BYTES);
+                writer.u32(taktos::EXPERIMENTER).u16(ELIMINATE).zeros::<2>();
+                eliminate.emit(&mut writer);
+            }
             Self::Police(police) => {
                 writer.u16(EXPERIMENTER).u16(Police::ACTION_BYTES);
                 writer.u32(taktos::EXPERIMENTER).u16(POLICE).zeros::<2>();

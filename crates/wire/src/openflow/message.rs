@@ -3,7 +3,7 @@
 use super::bundle::{BUNDLE_ADD, BUNDLE_CONTROL};
 use super::header::{begin, finish};
 use super::multipart::{MultipartReply, MultipartRequest};
-use super::taktos::{self, HopMessage, ModeMessage, PoliceEvent};
+use super::taktos::{self, HopMessage, ModeMessage, PoliceEvent, StreamEvent};
 use super::{
     AsyncConfig, BundleAdd, BundleControl, DecodeError, Echo, ErrorMessage, FeaturesReply, FlowMod,
     FlowRemoved, GroupMod, HEADER_LENGTH, Header, Hello, MessageType, MeterMod, ONF_EXPERIMENTER,
@@ -45,6 +45,8 @@ pub enum Message<'a> {
     Mode(ModeMessage<'a>),
     /// Says that somebody exceeded a contract, of Taktos.
     Police(PoliceEvent),
+    /// A way of a stream brings too few copies, of Taktos.
+    Stream(StreamEvent),
     /// Is about how long frames stay, of Taktos.
     Hop(HopMessage<'a>),
     /// Asks who the switch is.
@@ -182,6 +184,9 @@ impl<'a> Message<'a> {
             (taktos::EXPERIMENTER, taktos::POLICE_EVENT) => {
                 Self::Police(PoliceEvent::parse(message.data)?)
             }
+            (taktos::EXPERIMENTER, taktos::STREAM_EVENT) => {
+                Self::Stream(StreamEvent::parse(message.data)?)
+            }
             (taktos::EXPERIMENTER, kind) => {
                 if let Some(mode) = ModeMessage::parse(kind, message.data)? {
                     return Ok(Self::Mode(mode));
@@ -209,6 +214,7 @@ impl<'a> Message<'a> {
             Self::BundleAdd(add) => add.emit(transaction, out),
             Self::Mode(mode) => mode.emit(transaction, out),
             Self::Police(event) => event.emit(transaction, out),
+            Self::Stream(event) => event.emit(transaction, out),
             Self::Hop(hop) => hop.emit(transaction, out),
             Self::FeaturesRequest => FeaturesReply::emit_request(transaction, out),
             Self::FeaturesReply(features) => features.emit(transaction, out),

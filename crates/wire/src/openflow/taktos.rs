@@ -14,6 +14,7 @@ mod losses;
 mod mode;
 mod police;
 mod residence;
+mod streams;
 mod tally;
 
 pub use cost::{CostReply, TableCost, Work};
@@ -31,6 +32,10 @@ pub use mode::{
 pub(in crate::openflow) use police::POLICE_EVENT;
 pub use police::{FrameLimit, Police, PoliceEvent, PolicedEntry};
 pub use residence::{QueueResidence, ResidenceBucket};
+pub(in crate::openflow) use streams::STREAM_EVENT;
+pub use streams::{
+    Eliminate, RecoveryAlgorithm, StreamCounters, StreamEvent, StreamHandle, StreamReport,
+};
 pub use tally::SwitchTally;
 
 use super::{DecodeError, Experimenter, Sequence};
@@ -61,6 +66,8 @@ pub enum Question {
     Policed,
     /// How long the frames of each entry stayed.
     Hops,
+    /// What was counted of streams that go over several ways.
+    Streams,
 }
 
 /// An answer, or a part of it.
@@ -84,10 +91,12 @@ pub enum Answer<'a> {
     Policed(Sequence<'a, PolicedEntry>),
     /// How long the frames of each entry stayed, of queues that are watched.
     Hops(HopReply<'a>),
+    /// What was counted of streams that go over several ways, one by one.
+    Streams(Sequence<'a, StreamReport>),
 }
 
 impl Question {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Cost,
         Self::Residence,
         Self::Losses,
@@ -97,6 +106,7 @@ impl Question {
         Self::Monitors,
         Self::Policed,
         Self::Hops,
+        Self::Streams,
     ];
 
     const fn number(self) -> u32 {
@@ -110,6 +120,7 @@ impl Question {
             Self::Monitors => 7,
             Self::Policed => 9,
             Self::Hops => 8,
+            Self::Streams => 10,
         }
     }
 
@@ -155,6 +166,7 @@ impl<'a> Answer<'a> {
             Question::Monitors => Self::Monitors(Sequence::from_bytes(body.data)),
             Question::Policed => Self::Policed(Sequence::from_bytes(body.data)),
             Question::Hops => Self::Hops(HopReply::parse(body.data)?),
+            Question::Streams => Self::Streams(Sequence::from_bytes(body.data)),
         }))
     }
 
@@ -171,6 +183,7 @@ impl<'a> Answer<'a> {
             Self::Monitors(_) => Question::Monitors,
             Self::Policed(_) => Question::Policed,
             Self::Hops(_) => Question::Hops,
+            Self::Streams(_) => Question::Streams,
         }
     }
 
@@ -188,6 +201,7 @@ impl<'a> Answer<'a> {
             Self::Monitors(monitors) => monitors.emit(data),
             Self::Policed(entries) => entries.emit(data),
             Self::Hops(hops) => hops.emit(data),
+            Self::Streams(streams) => streams.emit(data),
         }
         Experimenter {
             experimenter: EXPERIMENTER,

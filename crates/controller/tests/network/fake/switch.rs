@@ -476,6 +476,8 @@ fn entry_of(flow_mod: &FlowMod<'_>, matching: Vec<MatchField>) -> FakeEntry {
             Action::SetQueue(queue) => entry.queue = Some(queue.0),
             Action::FlowMonitor(_)
             | Action::Police(_)
+            | Action::Sequence(_)
+            | Action::Eliminate(_)
             | Action::ModeArrange
             | Action::QueuedFrame(_)
             | Action::SetField(MatchField::EthDst(_)) => {}

@@ -67,6 +67,7 @@ impl Agent {
             | Message::BundleAdd(_)
             | Message::Mode(_)
             | Message::Police(_)
+            | Message::Stream(_)
             | Message::Hop(_)
             | Message::FeaturesReply(_)
             | Message::GetConfigRequest

@@ -68,6 +68,7 @@ pub(in crate::agent) fn emit(message: &Message<'_>, transaction: TransactionId, 
         | Message::BundleAdd(_)
         | Message::Mode(_)
         | Message::Police(_)
+        | Message::Stream(_)
         | Message::Hop(_) => return,
     };
     narrow.emit(transaction, out);

@@ -14,7 +14,7 @@ use crate::pipeline::Pipeline;
 use crate::port::PortIndex;
 use crate::timeouts::EntryId;
 use wire::openflow::TableId;
-use wire::openflow::taktos::MonitorId;
+use wire::openflow::taktos::{MonitorId, StreamHandle};
 
 /// Everything can be named; groups by their place in the group table, and the only
 /// monitor, number 1, by the first place.
@@ -35,6 +35,10 @@ impl Places for Everything {
 
     fn group(&self, group: GroupIndex) -> Option<u32> {
         Some(group.0)
+    }
+
+    fn stream(&self, stream: StreamHandle) -> Option<u32> {
+        Some(stream.0)
     }
 }
 

@@ -128,6 +128,38 @@ fn a_contract_that_cannot_be_counted_is_refused() {
     }
 }
 
+/// Bytes 8 to 39 of the action: its number, and what stands behind the stream.
+fn eliminate(
+    [algorithm, flags, history, ways]: [u8; 4],
+    reset_ns: u64,
+) -> Result<crate::openflow::Action, ErrorKind> {
+    let mut action = vec![0xff, 0xff, 0, 40, 0, 6, 0x74, 0x6b, 0, 6, 0, 0];
+    action.extend_from_slice(&[0, 0, 0, 7, algorithm, flags, history, ways]);
+    action.extend_from_slice(&reset_ns.to_be_bytes());
+    action.extend_from_slice(&[0; 12]);
+    let parsed = crate::openflow::Action::parse(&action);
+    parsed
+        .map(|(action, _)| action)
+        .map_err(|error| error.kind())
+}
+
+#[test]
+fn an_elimination_that_nobody_can_do_is_refused() {
+    let millisecond = 1_000_000;
+    assert!(eliminate([1, 3, 64, 2], millisecond).is_ok());
+    let algorithm = ([2, 0, 64, 0], millisecond);
+    let flag = ([1, 4, 64, 0], millisecond);
+    let short = ([1, 0, 1, 0], millisecond);
+    let long = ([1, 0, 65, 0], millisecond);
+    let one_way = ([1, 0, 64, 1], millisecond);
+    let soon = ([1, 0, 64, 0], millisecond - 1);
+    let late = ([1, 0, 64, 0], 3_600_000 * millisecond + 1);
+    for (bytes, reset) in [algorithm, flag, short, long, one_way, soon, late] {
+        let refused = ErrorKind::BadAction(BadAction::BadArgument);
+        assert_eq!(eliminate(bytes, reset), Err(refused), "{bytes:?}");
+    }
+}
+
 #[test]
 fn where_frames_are_handled_is_read_as_it_was_written() {
     let fields = [MatchField::InPort(PortNumber(3))];
@@ -206,7 +238,7 @@ fn a_list_of_buckets_that_is_longer_than_its_record_is_refused() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_read_or_refused(kind in 0u32..11, data: Vec<u8>) {
+    fn any_bytes_are_read_or_refused(kind in 0u32..12, data: Vec<u8>) {
         let body = Experimenter { experimenter: EXPERIMENTER, kind, data: &data };
 
         match Answer::parse(&body) {
@@ -222,6 +254,7 @@ proptest! {
             Ok(Some(Answer::Modes(status))) => status.trunks.iter().for_each(drop),
             Ok(Some(Answer::Monitors(monitors))) => monitors.iter().for_each(drop),
             Ok(Some(Answer::Policed(entries))) => entries.iter().for_each(drop),
+            Ok(Some(Answer::Streams(streams))) => streams.iter().for_each(drop),
             Ok(Some(Answer::Hops(hops))) => {
                 for record in hops.records.iter().flatten() {
                     prop_assert!(record.buckets.iter().all(|bucket| bucket.is_ok()));

@@ -97,7 +97,9 @@ impl Action {
             | Wide::FlowMonitor(_)
             | Wide::ModeArrange
             | Wide::QueuedFrame(_)
-            | Wide::Police(_) => None,
+            | Wide::Police(_)
+            | Wide::Sequence(_)
+            | Wide::Eliminate(_) => None,
         }
     }
 

@@ -7,7 +7,10 @@ use super::*;
 use crate::ethernet::MacAddress;
 use crate::openflow::multipart::PortStatistics;
 use crate::openflow::oxm::Masked;
-use crate::openflow::taktos::{FrameLimit, MonitorId, Police, PoliceEvent, PolicedEntry};
+use crate::openflow::taktos::{
+    Eliminate, FrameLimit, MonitorId, Police, PoliceEvent, PolicedEntry, RecoveryAlgorithm,
+    StreamCounters, StreamEvent, StreamHandle, StreamReport,
+};
 
 mod hops;
 mod modes;
@@ -73,7 +76,7 @@ impl Seeds {
         ]
     }
 
-    fn actions(&self) -> [Action; 20] {
+    fn actions(&self) -> [Action; 22] {
         [
             Action::Output {
                 port: PortNumber(self.u32(0)),
@@ -98,6 +101,8 @@ impl Seeds {
             Action::ModeArrange,
             Action::QueuedFrame(modes::fates(self)),
             Action::Police(self.police()),
+            Action::Sequence(StreamHandle(self.u32(19))),
+            Action::Eliminate(self.eliminate()),
         ]
     }
 
@@ -115,6 +120,38 @@ impl Seeds {
             rate: BitRate::from_bps(self.u64(16) >> 5 | 1),
             burst: largest + DataSize::from_bits(u64::from(self.u32(17))),
             frames: (self.u8(18) & 1 == 0).then_some(limit),
+        }
+    }
+
+    /// Returns an elimination that a switch can do.
+    fn eliminate(&self) -> Eliminate {
+        Eliminate {
+            stream: StreamHandle(self.u32(20)),
+            algorithm: self.one_of(21, RecoveryAlgorithm::ALL),
+            history: 2 + self.u8(22) % (Eliminate::HISTORY_MAX - 1),
+            reset: Duration::from_ms(1) + Duration::from_ns(u64::from(self.u32(23))),
+            takes_unnumbered: self.u8(24) & 1 == 0,
+            strips_tag: self.u8(24) & 2 == 0,
+            ways: (self.u8(24) & 4 == 0).then_some(2 + self.u8(25) / 2),
+            tolerance: self.u32(26),
+        }
+    }
+
+    fn stream(&self) -> StreamReport {
+        StreamReport {
+            stream: StreamHandle(self.u32(0)),
+            entries: self.u32(1),
+            counters: StreamCounters {
+                numbered: self.u64(2),
+                passed: self.u64(3),
+                discarded: self.u64(4),
+                out_of_order: self.u64(5),
+                rogue: self.u64(6),
+                lost: self.u64(7),
+                unnumbered: self.u64(8),
+                resets: self.u64(9),
+                latent_errors: self.u64(10),
+            },
         }
     }
 
@@ -180,6 +217,12 @@ fn visit(seeds: &Seeds, visit: &mut dyn FnMut(&Message<'_>)) {
         entry: seeds.policed(),
         since_last: seeds.u64(8),
         noticed: Instant::from_ns(seeds.u64(9)),
+    }));
+    visit(&Message::Stream(StreamEvent {
+        report: seeds.stream(),
+        passed: seeds.u64(11),
+        discarded: seeds.u64(12),
+        noticed: Instant::from_ns(seeds.u64(13)),
     }));
     multiparts::visit(seeds, visit);
 }
