@@ -204,6 +204,9 @@ pub enum Protection {
         #[serde(default)]
         covers: Cover,
     },
+    /// Nothing: two ways without a common link carry it at the same time, and the last
+    /// switch hands each frame on once (IEEE 802.1CB, S0-4).
+    Seamless,
 }
 
 /// A transport protocol.

@@ -19,7 +19,9 @@ mod reserved_queues;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use calculus::admission::{FailureId, Hop, Ledger, MAX_DELAY, Request, Spare, Stage, StageId};
+use calculus::admission::{
+    FailureId, Hop, Ledger, MAX_DELAY, Redundant, Request, Spare, Stage, StageId,
+};
 use calculus::min_plus::TokenBucket;
 use units::Delay;
 use wire::mode_signal::Level;
@@ -30,6 +32,7 @@ use crate::config::{Config, Parameters, PortParameters, ProcessingParameters, Sw
 use crate::northbound::{Requirement, Traffic};
 use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
+use crate::seamless;
 use crate::ways::{StagesAfter, Ways};
 use modal::Modal;
 
@@ -232,7 +235,12 @@ impl Reservations {
         let deadline = requirement
             .deadline
             .expect("only a deadline can be promised");
-        let traffic = requirement.traffic;
+        let as_sent = requirement.traffic;
+        let is_doubled = ways.copies().is_some();
+        let traffic = match is_doubled {
+            true => seamless::numbered(as_sent),
+            false => as_sent,
+        };
         let first = *self.parameters(source.datapath).port(source.port);
         let (base, alternatives) = ways.stages.get_or_init(|| {
             let alternatives = ways.alternatives.iter();
@@ -240,23 +248,40 @@ impl Reservations {
                 .map(|(link, tree)| (self.failure(*link), self.stages_of(tree)))
                 .collect();
             others.sort_by_key(|(failure, _)| *failure);
-            (self.stages_of(&ways.base), others)
+            let copies = ways.copies();
+            let base = copies.map_or(&ways.base, |[first, _]| first);
+            (self.stages_of(base), others)
         });
         Request {
             class: requirement.class,
             rate: traffic.rate,
             burst: traffic.burst,
-            peak: self.peak(traffic, source),
+            // Tags make frames longer than they were on the link of their sender.
+            peak: match is_doubled {
+                true => None,
+                false => self.peak(traffic, source),
+            },
             frames: traffic.frames,
             largest_frame: traffic.largest_frame,
             smallest_frame: traffic.smallest_frame,
             deadline,
-            initial: first.rate.time_to_send(traffic.largest_frame) + first.propagation,
+            initial: first.rate.time_to_send(as_sent.largest_frame) + first.propagation,
             base: base.clone(),
             alternatives: alternatives.clone(),
-            is_held_back: self.modal.is_some(),
-            redundant: None,
+            is_held_back: self.modal.is_some() || is_doubled,
+            redundant: self.redundant(ways),
         }
+    }
+
+    /// Returns where the second copies of frames go, if there are any: the switch at which
+    /// both ways meet drops what comes second.
+    fn redundant(&mut self, ways: &Ways) -> Option<Box<Redundant>> {
+        let [_, second] = ways.copies()?;
+        let last = second.branches.last()?.datapath;
+        Some(Box::new(Redundant {
+            tree: self.stages_of(second),
+            eliminator: self.add_switch(last),
+        }))
     }
 
     /// Returns what the first link lets through of a flow, if the link is known and that

@@ -15,6 +15,7 @@ use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
 use crate::record::Admission;
 use crate::rules::FlowRule;
+use crate::seamless::Redundancy;
 use crate::ways::Ways;
 use ends::Ends;
 use entering::Entering;
@@ -91,7 +92,8 @@ impl Flow {
     /// Returns a flow that is to take its base tree.
     #[must_use]
     pub fn new(id: FlowId, admission: Admission, reservation: Option<ReservationId>) -> Self {
-        let rule = FlowRule::new(id, admission.source_mac, &admission.requirement);
+        let rule = FlowRule::new(id, admission.source_mac, &admission.requirement)
+            .with_redundancy(Redundancy::of(id, &admission));
         Self {
             id,
             admission,

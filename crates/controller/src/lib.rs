@@ -71,6 +71,7 @@ pub mod record;
 pub mod refusal;
 pub mod routes;
 pub mod rules;
+mod seamless;
 mod search;
 pub mod session;
 mod slab;

@@ -10,6 +10,7 @@
 //! | `atlas` | what do thousands of searches in the same network have in common? |
 //! | `through` | which passes given places in a given order? |
 //! | `disjoint` | which are the shortest together that share nothing? |
+//! | `pair` | what are two of these that a flow takes at the same time? |
 //!
 //! Shorter means less cost, then fewer links. What is still equal is told apart
 //! by datapath ids and port numbers, never by the order in which the network was
@@ -18,6 +19,7 @@
 mod atlas;
 mod disjoint;
 mod graph;
+mod pair;
 mod ranking;
 mod search;
 mod simple_path;
@@ -27,6 +29,7 @@ mod tree;
 pub use atlas::Atlas;
 pub use disjoint::{Apart, find_disjoint};
 pub use graph::Graph;
+pub use pair::{join, part};
 pub use ranking::Ranking;
 pub use simple_path::{Crossing, SimplePath};
 pub use through::Impassable;

@@ -28,6 +28,8 @@ use modes::{
 const VERSION: u8 = 1;
 /// Marks an interruption that is to cover silent faults, too; none is that long.
 const COVERS_ANY: u64 = 1 << 63;
+/// What stands in its place for a flow that two ways carry at the same time.
+const IS_SEAMLESS: u64 = 1 << 62;
 /// Of one that says what a flow gets at levels.
 const MODAL_VERSION: u8 = 2;
 /// Of one that says how many frames a flow is, and perhaps what it gets at levels.
@@ -233,6 +235,7 @@ impl<'a> From<&'a Admission> for StoredHead<'a> {
             deadline: requirement.deadline,
             restored_within_ns: match requirement.protection {
                 Protection::None => None,
+                Protection::Seamless => Some(IS_SEAMLESS),
                 Protection::Restore {
                     interruption,
                     covers,
@@ -267,6 +270,7 @@ impl StoredHead<'_> {
             deadline: stored.deadline,
             protection: match stored.restored_within_ns {
                 None => Protection::None,
+                Some(IS_SEAMLESS) => Protection::Seamless,
                 Some(ns) => Protection::Restore {
                     interruption: Duration::from_ns(ns & !COVERS_ANY),
                     covers: match ns & COVERS_ANY {

@@ -7,6 +7,7 @@ use thiserror::Error;
 use units::{BitRate, Delay, Duration};
 
 use crate::modes::ModalFlowError;
+use crate::seamless::SeamlessError;
 
 /// Why a requirement cannot be met.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -66,6 +67,9 @@ pub enum Refusal {
         from: String,
         to: String,
     },
+    /// It cannot go over two ways at the same time.
+    #[error(transparent)]
+    Seamless(#[from] SeamlessError),
     /// Failures that nobody reports are noticed too late.
     #[error(
         "an interruption of {interruption} covers carrier loss only: silent faults take up to \

@@ -23,6 +23,7 @@ use crate::northbound::{FlowId, FlowMatch, Requirement, TransportProtocol};
 use crate::path::{Branch, Tree};
 use crate::place::PortId;
 use crate::priority;
+use crate::seamless::Redundancy;
 
 const TABLE: TableId = TableId(0);
 const IP_PROTO_TCP: u8 = 6;
@@ -37,6 +38,8 @@ pub struct FlowRule {
     stencil: Stencil,
     /// What is policed where the flow comes in, if its source is not trusted.
     contract: Option<(PortId, Police)>,
+    /// What numbers frames and ends copies, if the flow takes two ways at the same time.
+    redundancy: Option<Redundancy>,
 }
 
 impl FlowRule {
@@ -49,7 +52,21 @@ impl FlowRule {
             stencil: Stencil::new(TABLE, priority_of(&fields), &fields),
             fields,
             contract: None,
+            redundancy: None,
         }
+    }
+
+    /// Returns the same of a flow that takes two ways at the same time.
+    #[must_use]
+    pub fn with_redundancy(self, redundancy: Option<Redundancy>) -> Self {
+        Self { redundancy, ..self }
+    }
+
+    /// Returns what is done with frames that come in there.
+    fn actions(&self, entrance: PortId, class: u8, outputs: &[PortNumber]) -> Actions {
+        let police = self.police_at(entrance);
+        let numbered = self.redundancy.and_then(|it| it.action_at(entrance));
+        Actions::of(police, numbered, class, outputs)
     }
 
     /// Returns what is policed, and at which port.
@@ -104,8 +121,7 @@ impl FlowRule {
     /// Returns the entry for frames that come in by `entrance`.
     #[must_use]
     pub fn form(&self, entrance: PortId, entry: &Entry) -> Form {
-        let police = self.police_at(entrance);
-        let actions = Actions::of(police, entry.class, &entry.outputs);
+        let actions = self.actions(entrance, entry.class, &entry.outputs);
         self.stencil.form(entrance.port, actions.get())
     }
 
@@ -141,8 +157,7 @@ impl FlowRule {
         class: u8,
     ) -> impl Iterator<Item = (RuleKey, Form)> + 'a {
         tree.branches.iter().map(move |branch| {
-            let police = self.police_at(branch.entrance());
-            let actions = Actions::of(police, class, &branch.outputs);
+            let actions = self.actions(branch.entrance(), class, &branch.outputs);
             let form = self.stencil.form(branch.input, actions.get());
             ((branch.datapath, self.place(branch.input)), form)
         })
@@ -152,8 +167,7 @@ impl FlowRule {
     /// in `class`, or writes over what is there. `scratch` is written over.
     pub fn emit_add(&self, branch: &Branch, class: u8, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
         let subject = EntryOwner::Flow(self.flow);
-        let police = self.police_at(branch.entrance());
-        let actions = Actions::of(police, class, &branch.outputs);
+        let actions = self.actions(branch.entrance(), class, &branch.outputs);
         self.stencil.emit_add(
             (branch.input, actions.get()),
             |place, digest| cookie(subject, place, digest),
@@ -179,15 +193,22 @@ enum Actions {
 }
 
 impl Actions {
-    fn of(police: Option<Police>, class: u8, outputs: &[PortNumber]) -> Self {
+    fn of(
+        police: Option<Police>,
+        numbered: Option<Action>,
+        class: u8,
+        outputs: &[PortNumber],
+    ) -> Self {
         let police = police.map(Action::Police);
         let queue = Action::SetQueue(QueueId(u32::from(class)));
-        match (police, outputs) {
-            (None, [output]) => Self::One([queue, Action::output(*output)]),
-            (Some(police), [output]) => Self::Policed([police, queue, Action::output(*output)]),
-            (police, outputs) => {
+        match (police, numbered, outputs) {
+            (None, None, [output]) => Self::One([queue, Action::output(*output)]),
+            (Some(police), None, [output]) => {
+                Self::Policed([police, queue, Action::output(*output)])
+            }
+            (police, numbered, outputs) => {
                 let outputs = outputs.iter().map(|port| Action::output(*port));
-                let first = police.into_iter().chain([queue]);
+                let first = police.into_iter().chain(numbered).chain([queue]);
                 Self::Several(first.chain(outputs).collect())
             }
         }

@@ -17,7 +17,7 @@ use calculus::admission::FailureId;
 use wire::openflow::PortNumber;
 
 use crate::northbound::{Alternative, Route};
-use crate::path::Tree;
+use crate::path::{Tree, part};
 use crate::place::{LinkEnds, PortId};
 use crate::view::View;
 
@@ -36,6 +36,8 @@ pub struct Ways {
     pub base: Tree,
     /// The way when a link of it is broken.
     pub alternatives: Vec<(LinkEnds, Tree)>,
+    /// The two ways that the base tree is made of, if the flow takes both at once.
+    copies: OnceLock<Option<Box<[Tree; 2]>>>,
     /// The links of the base tree.
     links: Box<[LinkEnds]>,
     /// For each alternative, which branches have entries that the base tree has not.
@@ -75,6 +77,14 @@ impl Ways {
         &self.links
     }
 
+    /// Returns the two ways that the base tree is made of, if a flow takes both at the
+    /// same time.
+    #[must_use]
+    pub fn copies(&self) -> Option<&[Tree; 2]> {
+        let copies = self.copies.get_or_init(|| part(&self.base).map(Box::new));
+        copies.as_deref()
+    }
+
     /// Returns the places of those branches of an alternative of which the base tree
     /// has no equal entry, those farthest from the source first.
     #[must_use]
@@ -112,6 +122,8 @@ pub enum Provision {
     WherePossible,
     /// It has another way for each link.
     Everywhere,
+    /// It takes two ways at the same time.
+    Twice,
 }
 
 /// What makes ways the same: from where to where, the class, how far provided for.

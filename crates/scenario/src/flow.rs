@@ -253,6 +253,8 @@ pub enum Protection {
         /// Whether it has to hold for faults that nobody reports, too.
         covers_any_fault: bool,
     },
+    /// Nothing: two ways carry it at the same time (S0-4).
+    Seamless,
 }
 
 #[cfg(test)]

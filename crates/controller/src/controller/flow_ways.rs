@@ -6,9 +6,10 @@ use wire::ethernet::MacAddress;
 
 use crate::admission::{Refused, Reserved};
 use crate::northbound::{Protection, Requirement};
-use crate::path::{Tree, find_tree};
+use crate::path::{Apart, Graph, SimplePath, Tree, find_disjoint, find_tree, join};
 use crate::place::{LinkEnds, PortId};
 use crate::refusal::Refusal;
+use crate::seamless::{self, SeamlessError};
 use crate::ways::{Provision, Ways};
 
 use super::requests::attachment;
@@ -32,6 +33,7 @@ impl Promises {
         topology: &Topology,
         requirement: &Requirement,
     ) -> Result<Course, Refusal> {
+        seamless::check(requirement)?;
         let (source, destinations) = topology.check(requirement)?;
         let (source, source_mac) = (attachment(source)?, source.mac);
         let destinations: Vec<PortId> = destinations
@@ -69,6 +71,9 @@ impl Promises {
         let [destination] = *course.destinations.as_slice() else {
             return None;
         };
+        if provision(requirement) == Provision::Twice {
+            return self.reserve_another_pair(ctx, topology, requirement, course, destination);
+        }
         let (source, usual) = (course.source, course.ways.base.clone());
         let quick = self
             .reservations
@@ -86,6 +91,47 @@ impl Promises {
         let mut others = others.into_iter().filter(|way| *way != usual);
         others
             .find_map(|base| self.reserve_on(ctx, topology, base, requirement, course, destination))
+    }
+
+    /// Reserves what a flow requires that takes two ways at the same time on ways that may
+    /// share switches, where those that share none have no room.
+    fn reserve_another_pair(
+        &mut self,
+        ctx: &Context,
+        topology: &Topology,
+        requirement: &Requirement,
+        course: &mut Course,
+        destination: PortId,
+    ) -> Option<Reserved> {
+        let ends = (course.source, destination);
+        let base = Self::find_pair(ctx, topology, requirement, ends, &[Apart::Links])?;
+        if base == course.ways.base {
+            return None;
+        }
+        course.ways = Arc::new(Ways::new(base, Vec::new()));
+        self.reserve(requirement, course).ok()
+    }
+
+    /// Finds two ways, the first kind of them that there is.
+    fn find_pair(
+        ctx: &Context,
+        topology: &Topology,
+        requirement: &Requirement,
+        (source, destination): (PortId, PortId),
+        kinds: &[Apart],
+    ) -> Option<Tree> {
+        let cost = ctx.cost(requirement.class);
+        let graph = Graph::new(&topology.view, &cost, &|_, _| true);
+        let (from, to) = (source.datapath, destination.datapath);
+        if from == to {
+            // There is no link that could break.
+            return find_tree(&topology.view, source, &[destination], &[], &cost).ok();
+        }
+        kinds.iter().find_map(|apart| {
+            let found = find_disjoint(&graph, from, to, 2, *apart).ok()?;
+            let pair: [SimplePath; 2] = found.try_into().ok()?;
+            Some(join(&pair, source, destination))
+        })
     }
 
     /// Reserves what a flow requires in the least urgent class in which it can be promised,
@@ -178,6 +224,16 @@ impl Promises {
         destinations: &[PortId],
     ) -> Result<(Tree, Vec<(LinkEnds, Tree)>), Refusal> {
         let cost = ctx.cost(requirement.class);
+        if let (Provision::Twice, [destination]) = (provision(requirement), destinations) {
+            let kinds = [Apart::Switches, Apart::Links];
+            let ends = (source, *destination);
+            let pair = Self::find_pair(ctx, topology, requirement, ends, &kinds);
+            let pair = pair.ok_or_else(|| SeamlessError::OneWay {
+                from: requirement.source.clone(),
+                to: name_of_destination(requirement, destinations, *destination),
+            })?;
+            return Ok((pair, Vec::new()));
+        }
         let found = find_tree(&topology.view, source, destinations, &[], &cost);
         let base = found.map_err(|port| Refusal::NoPath {
             from: requirement.source.clone(),
@@ -202,7 +258,7 @@ impl Promises {
             |avoid: &[LinkEnds]| find_tree(&topology.view, source, destinations, avoid, &cost);
         let provision = provision(requirement);
         let mut alternatives = Vec::new();
-        if provision == Provision::BaseOnly {
+        if matches!(provision, Provision::BaseOnly | Provision::Twice) {
             return Ok(alternatives);
         }
         for link in base.links() {
@@ -227,6 +283,7 @@ fn provision(requirement: &Requirement) -> Provision {
     match (requirement.deadline, requirement.protection) {
         (Some(_), Protection::None) => Provision::BaseOnly,
         (Some(_), Protection::Restore { .. }) => Provision::Everywhere,
+        (_, Protection::Seamless) => Provision::Twice,
         (None, Protection::None | Protection::Restore { .. }) => Provision::WherePossible,
     }
 }

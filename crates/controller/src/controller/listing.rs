@@ -98,6 +98,7 @@ impl Promises {
         match flow.admission.requirement.protection {
             Protection::None => None,
             Protection::Restore { interruption, .. } => Some(ctx.timers.cover(interruption)),
+            Protection::Seamless => Some(Cover::Any),
         }
     }
 }

@@ -253,6 +253,11 @@ impl Recovery {
             let Some(flow) = flows.get(id).filter(|flow| flow.way == Way::Base) else {
                 continue;
             };
+            let copies = flow.admission.ways.copies();
+            if copies.is_some_and(|copies| network.topology.is_one_whole(copies)) {
+                // The other copy goes on.
+                continue;
+            }
             match network.topology.alternative(flow, link) {
                 _ if flow.standing == Standing::Proposed => {}
                 Some(index) => prepared.push((id, index)),

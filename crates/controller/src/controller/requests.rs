@@ -303,7 +303,7 @@ impl Promises {
                 interruption,
                 least: ctx.timers.least_for_any_fault(),
             }),
-            Protection::None | Protection::Restore { .. } => Ok(()),
+            Protection::None | Protection::Restore { .. } | Protection::Seamless => Ok(()),
         }
     }
 

@@ -169,11 +169,22 @@ impl Topology {
         tree.links().all(|link| !self.broken.contains(&link))
     }
 
+    /// Returns whether one of two ways is whole that a flow takes at the same time.
+    pub fn is_one_whole(&self, copies: &[Tree; 2]) -> bool {
+        copies.iter().any(|way| self.is_whole(way))
+    }
+
     /// Returns the best way that is whole: the base tree, an alternative for
     /// what is broken, a detour.
     pub fn best_way(&self, ctx: &Context, flow: &Flow) -> Way {
         let admission = &flow.admission;
         let ways = &admission.ways;
+        if ways
+            .copies()
+            .is_some_and(|copies| self.is_one_whole(copies))
+        {
+            return Way::Base;
+        }
         if self.broken.is_empty() || ways.links().iter().all(|link| !self.broken.contains(link)) {
             return Way::Base;
         }

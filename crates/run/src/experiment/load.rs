@@ -246,6 +246,7 @@ fn plan(flow: &Flow, guarantee: Option<Delay>) -> FlowPlan {
             interruption: match flow.protection {
                 scenario::Protection::None => None,
                 scenario::Protection::Restore { interruption, .. } => Some(interruption),
+                scenario::Protection::Seamless => Some(Duration::ZERO),
             },
         });
     FlowPlan {

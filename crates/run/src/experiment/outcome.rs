@@ -364,6 +364,7 @@ fn protection(flow: &Flow, accepted: &Accepted) -> String {
         Protection::Restore { interruption, .. } => {
             format!("restore within {interruption}{cover}")
         }
+        Protection::Seamless => format!("seamless{cover}"),
     }
 }
 
@@ -386,6 +387,7 @@ fn flow_facts(scenario: &Scenario, flow: &Flow) -> FlowFacts {
         protection: match flow.protection {
             Protection::None => "none".to_owned(),
             Protection::Restore { interruption, .. } => format!("restore within {interruption}"),
+            Protection::Seamless => "seamless".to_owned(),
         },
         path: Vec::new(),
         routes: Vec::new(),

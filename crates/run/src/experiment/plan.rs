@@ -334,6 +334,7 @@ fn matching(scenario: &Scenario, flow: &Flow) -> FlowMatch {
 fn protection(flow: &Flow) -> Protection {
     match flow.protection {
         scenario::Protection::None => Protection::None,
+        scenario::Protection::Seamless => Protection::Seamless,
         scenario::Protection::Restore {
             interruption,
             covers_any_fault,

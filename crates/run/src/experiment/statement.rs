@@ -182,6 +182,7 @@ fn demand(asked: &Requirement, by_level: Vec<AtLevel>) -> Option<Demand> {
         protection: match asked.protection {
             controller::northbound::Protection::None => Protection::None,
             controller::northbound::Protection::Restore { .. } => Protection::Restore,
+            controller::northbound::Protection::Seamless => Protection::Copies,
         },
         levels: levels.collect(),
     })

@@ -21,10 +21,12 @@ static KINDS: WordChoice = WordChoice {
 
 /// The word for a flow that is restored.
 pub(crate) const PROTECTION_RESTORE: &str = "restore";
+/// The word for a flow that two ways carry.
+pub(crate) const PROTECTION_SEAMLESS: &str = "seamless";
 
 static PROTECTIONS: WordChoice = WordChoice {
     what: "protection",
-    words: &["none", PROTECTION_RESTORE],
+    words: &["none", PROTECTION_RESTORE, PROTECTION_SEAMLESS],
 };
 
 /// The word for an interruption that covers faults which nobody reports, too.
@@ -387,8 +389,9 @@ const PROTECTION: KeyShape = key(
     "protection",
     Optional,
     ValueShape::Choice(&PROTECTIONS),
-    "what happens when a link on its path breaks: nothing, or it is restored on an alternative \
-     path within `interruption`; default \"none\"",
+    "what happens when a link on its path breaks: it waits, or it is restored on an alternative \
+     path within `interruption`, or (\"seamless\", for one receiver and with a deadline) no frame \
+     is lost, since two ways carry it at the same time; default \"none\"",
 );
 
 const COVERS: KeyShape = key(

@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use toml::de::DeTable;
 use units::Duration;
 
-use crate::format::{COVERS_ANY, FLOW, PROTECTION_RESTORE};
+use crate::format::{COVERS_ANY, FLOW, PROTECTION_RESTORE, PROTECTION_SEAMLESS};
 use crate::limits::{MOST_FLOWS, MOST_GROUPS, MOST_RECEIVERS};
 use crate::mistake::Mistake;
 use crate::names::Names;
@@ -539,6 +539,9 @@ pub(super) fn protection(record: &LayeredTable<'_>, problems: &mut Problems) -> 
             interruption,
             covers_any_fault: record.choice("covers") == Some(COVERS_ANY),
         },
+        Some(_) | None if record.choice("protection") == Some(PROTECTION_SEAMLESS) => {
+            Protection::Seamless
+        }
         Some(_) | None => Protection::None,
     }
 }

@@ -356,6 +356,7 @@ fn protection(flow: &FlowDocument) -> String {
         Protection::Restore { interruption, .. } => {
             format!("interrupted for at most {interruption}{cover}")
         }
+        Protection::Seamless => format!("another way carries it, too{cover}"),
     }
 }
 

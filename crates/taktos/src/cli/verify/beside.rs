@@ -378,6 +378,7 @@ fn told_flow(flow: &FlowDocument) -> Vec<(&'static str, String)> {
             match protection {
                 api::Protection::None => "none".to_owned(),
                 api::Protection::Restore { .. } => "restore".to_owned(),
+                api::Protection::Seamless => "copies".to_owned(),
             },
         ),
         (

@@ -87,6 +87,8 @@ pub fn refusal(reason: &Refusal) -> Problem {
         }
         Refusal::NoAlternative { .. } => Problem::refused("no-alternative", said)
             .help("ask for the protection `none`, or add a link"),
+        Refusal::Seamless(_) => Problem::refused("not-seamless", said)
+            .help("ask for the protection `restore`, or `none`"),
         Refusal::Unnoticed { .. } => Problem::refused("unnoticed", said).help(
             "ask for a longer interruption, or leave `covers` out: then it holds for links whose \
              ends lose the carrier",

@@ -254,7 +254,7 @@ impl TryFrom<MatchDocument> for FlowMatch {
 /// Checks what is wanted when something breaks.
 fn check_protection(protection: Protection) -> Result<(), Unusable> {
     match protection {
-        Protection::None => Ok(()),
+        Protection::None | Protection::Seamless => Ok(()),
         Protection::Restore { interruption, .. } => {
             let most = MAX_DELAY.round_up().as_ns();
             within("protection.interruption_ns", interruption.as_ns(), 1, most)

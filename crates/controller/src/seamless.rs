@@ -1,0 +1,273 @@
+//! Flows that two ways carry at the same time, so that the loss of one loses no frame
+//! (IEEE 802.1CB).
+//!
+//! The first switch gives each frame a number and sends it over both ways; the last one
+//! hands on the copy that comes first, without the number. What the last one has to
+//! remember follows from the deadline, within which both ways bring each frame: a copy
+//! comes no more than the deadline after the other one, and behind no more frames than
+//! the flow sends meanwhile. So the history is longer than that, and numbers are
+//! forgotten only after two deadlines without a frame: a copy never finds them gone, and
+//! a sender that begins anew is heard again after that time (P802.1CBec).
+
+use calculus::bounds::processing::{FRAME, FrameBucket};
+use calculus::min_plus::TokenBucket;
+use thiserror::Error;
+use units::{BitRate, DataSize, Duration};
+use wire::ethernet::{LONGEST_FRAME, wire_size};
+use wire::openflow::taktos::{Eliminate, RecoveryAlgorithm, StreamHandle};
+use wire::openflow::{Action, DatapathId};
+use wire::redundancy_tag;
+
+use crate::northbound::{FlowId, Protection, Requirement, Traffic};
+use crate::place::PortId;
+use crate::record::Admission;
+
+/// What a redundancy tag adds to a frame.
+const TAG_BYTES: u64 = redundancy_tag::LENGTH as u64;
+/// The shortest time after which numbers are forgotten.
+const RESET_MIN: Duration = Duration::from_ms(1);
+
+/// Why a flow cannot go over two ways at the same time.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SeamlessError {
+    /// Nothing bounds by how much ways differ.
+    #[error("seamless redundancy needs a deadline: it says how long numbers are remembered")]
+    NoDeadline,
+    /// Where the tree of several receivers parts and meets is not decided yet.
+    #[error("seamless redundancy is for one receiver, and not for {count}")]
+    Multicast {
+        /// How many receivers there are.
+        count: usize,
+    },
+    /// Levels may hold frames back for longer than the deadline of the lowest.
+    #[error("seamless redundancy does not go with levels of criticality yet")]
+    Modes,
+    /// There are no two ways.
+    #[error("no two ways without a common link lead from {from} to {to}")]
+    OneWay {
+        /// The source.
+        from: String,
+        /// The destination.
+        to: String,
+    },
+    /// With their numbers its frames would be longer than links carry.
+    #[error("a frame of {largest} has no room for a redundancy tag: {limit} at most has")]
+    TooLong {
+        /// Its largest frame, as on the wire.
+        largest: DataSize,
+        /// The largest that has room, as on the wire.
+        limit: DataSize,
+    },
+    /// More frames than can be remembered may come between a frame and its copy.
+    #[error(
+        "up to {frames} frames may come between two copies within the deadline, and {limit} \
+         numbers can be remembered"
+    )]
+    History {
+        /// How many frames that are.
+        frames: u64,
+        /// How many numbers can be remembered.
+        limit: u8,
+    },
+}
+
+/// What the switches at both ends of a pair of ways do beside sending frames on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Redundancy {
+    /// Where frames come in, and are numbered.
+    pub entrance: PortId,
+    /// Where copies are ended.
+    pub exit: DatapathId,
+    pub eliminate: Eliminate,
+}
+
+impl Redundancy {
+    /// Returns what a flow needs that goes over two ways.
+    #[must_use]
+    pub fn of(flow: FlowId, admission: &Admission) -> Option<Self> {
+        admission.ways.copies()?;
+        let eliminate = eliminate(flow, &admission.requirement).ok()?;
+        Some(Self {
+            entrance: admission.source,
+            exit: admission.destinations.first()?.datapath,
+            eliminate,
+        })
+    }
+
+    /// Returns what is done with frames that come in there, beside sending them on.
+    #[must_use]
+    pub fn action_at(&self, entrance: PortId) -> Option<Action> {
+        if entrance == self.entrance {
+            return Some(Action::Sequence(self.eliminate.stream));
+        }
+        (entrance.datapath == self.exit).then_some(Action::Eliminate(self.eliminate))
+    }
+}
+
+/// Refuses a flow that cannot go over two ways, whatever ways there are.
+///
+/// # Errors
+///
+/// Why it cannot, if it asks for that.
+pub fn check(requirement: &Requirement) -> Result<(), SeamlessError> {
+    if !matches!(requirement.protection, Protection::Seamless) {
+        return Ok(());
+    }
+    let count = requirement.destinations.len();
+    if count != 1 {
+        return Err(SeamlessError::Multicast { count });
+    }
+    if requirement.modes.is_some() {
+        return Err(SeamlessError::Modes);
+    }
+    let largest = requirement.traffic.largest_frame;
+    let limit = wire_size(LONGEST_FRAME - redundancy_tag::LENGTH);
+    if largest > limit {
+        return Err(SeamlessError::TooLong { largest, limit });
+    }
+    eliminate(FlowId(0), requirement).map(|_| ())
+}
+
+/// Returns what a flow never exceeds behind the switch that numbers its frames: each is
+/// longer by a redundancy tag.
+#[must_use]
+pub fn numbered(traffic: Traffic) -> Traffic {
+    let tag = DataSize::from_bytes(TAG_BYTES);
+    let frames = frames_of(traffic);
+    let bits = |millionths: u64| (millionths * tag.as_bits()).div_ceil(FRAME);
+    Traffic {
+        rate: BitRate::from_bps(traffic.rate.as_bps() + bits(frames.rate_per_second)),
+        burst: traffic.burst + DataSize::from_bits(bits(frames.burst)),
+        largest_frame: traffic.largest_frame + tag,
+        ..traffic
+    }
+}
+
+/// Returns how many frames a flow is at most.
+fn frames_of(traffic: Traffic) -> FrameBucket {
+    let by_size = TokenBucket::new(traffic.rate, traffic.burst);
+    let by_size = FrameBucket::of(by_size, traffic.smallest_frame);
+    let counted = traffic.frames;
+    counted.map_or(by_size, |frames| frames.least(by_size))
+}
+
+/// Returns how copies of a flow's frames are ended.
+fn eliminate(flow: FlowId, requirement: &Requirement) -> Result<Eliminate, SeamlessError> {
+    let deadline = requirement.deadline.ok_or(SeamlessError::NoDeadline)?;
+    let sent = frames_of(requirement.traffic);
+    let frames = sent.spread_by(deadline).burst.div_ceil(FRAME);
+    let limit = Eliminate::HISTORY_MAX;
+    let history = u8::try_from(frames + 1)
+        .ok()
+        .filter(|history| *history <= limit)
+        .ok_or(SeamlessError::History { frames, limit })?
+        .max(2);
+    Ok(Eliminate {
+        stream: StreamHandle(flow.0),
+        algorithm: RecoveryAlgorithm::Vector,
+        history,
+        reset: (deadline + deadline).round_up().max(RESET_MIN),
+        takes_unnumbered: false,
+        strips_tag: true,
+        ways: Some(2),
+        // Copies that are under way when it is looked.
+        tolerance: 2 * u32::from(history),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Delay;
+
+    use super::*;
+    use crate::northbound::FlowMatch;
+
+    /// 122 bytes and what the medium adds, 4,000 times a second.
+    fn samples(deadline: Option<Delay>) -> Requirement {
+        let frame = DataSize::from_bytes(146);
+        Requirement {
+            name: "sv".to_owned(),
+            source: "mu".to_owned(),
+            destinations: vec!["relay".to_owned()],
+            matching: FlowMatch::default(),
+            class: 5,
+            is_class_free: false,
+            must_be_enforced: false,
+            traffic: Traffic {
+                rate: BitRate::from_bps(146 * 8 * 4_000),
+                burst: frame,
+                largest_frame: frame,
+                smallest_frame: frame,
+                frames: None,
+            },
+            deadline,
+            protection: Protection::Seamless,
+            modes: None,
+        }
+    }
+
+    #[test]
+    fn as_many_numbers_are_remembered_as_frames_come_between_two_copies() {
+        let requirement = samples(Some(Delay::from_us(3_000)));
+
+        let how = eliminate(FlowId(7), &requirement).unwrap();
+
+        // Twelve periods and one frame; a copy that far behind is still known.
+        assert_eq!(how.history, 14);
+        assert_eq!(how.reset, Duration::from_ms(6));
+        assert_eq!(how.stream, StreamHandle(7));
+    }
+
+    #[test]
+    fn a_history_that_would_be_too_short_is_refused_with_its_length() {
+        let requirement = samples(Some(Delay::from_us(16_000)));
+
+        let refused = check(&requirement);
+
+        let error = SeamlessError::History {
+            frames: 65,
+            limit: 64,
+        };
+        assert_eq!(refused, Err(error));
+        assert_eq!(check(&samples(Some(Delay::from_us(15_500)))), Ok(()));
+    }
+
+    #[test]
+    fn without_a_deadline_or_to_several_receivers_it_is_refused() {
+        let mut multicast = samples(Some(Delay::from_us(3_000)));
+        multicast.destinations.push("other".to_owned());
+
+        assert_eq!(check(&samples(None)), Err(SeamlessError::NoDeadline));
+        let count = 2;
+        assert_eq!(check(&multicast), Err(SeamlessError::Multicast { count }));
+        multicast.protection = Protection::None;
+        assert_eq!(check(&multicast), Ok(()));
+    }
+
+    #[test]
+    fn a_frame_without_room_for_a_tag_is_refused() {
+        let mut long = samples(Some(Delay::from_us(3_000)));
+        long.traffic.largest_frame = wire_size(1_512);
+        long.traffic.burst = wire_size(1_512);
+        let fits = check(&long);
+        long.traffic.largest_frame = wire_size(1_513);
+
+        assert_eq!(fits, Ok(()));
+        let refused = SeamlessError::TooLong {
+            largest: wire_size(1_513),
+            limit: wire_size(1_512),
+        };
+        assert_eq!(check(&long), Err(refused));
+    }
+
+    #[test]
+    fn each_frame_counts_with_its_tag() {
+        let traffic = samples(None).traffic;
+
+        let numbered = numbered(traffic);
+
+        assert_eq!(numbered.rate, BitRate::from_bps(152 * 8 * 4_000));
+        assert_eq!(numbered.burst, DataSize::from_bytes(152));
+        assert_eq!(numbered.largest_frame, DataSize::from_bytes(152));
+    }
+}

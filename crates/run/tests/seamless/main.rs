@@ -1,0 +1,99 @@
+//! A flow that two ways carry loses nothing when one of them breaks, whichever and
+//! whenever, and its receiver gets nothing twice (S0-4, IEEE 802.1CB).
+
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
+use std::fmt::Write as _;
+use std::sync::atomic::AtomicBool;
+
+use measure::report::{FlowReport, Report, Verdict};
+use run::experiment::{Admission, Audience, Discovered, Experiment, Place, SimEngine};
+use scenario::Scenario;
+use units::{Duration, Seeded};
+
+const EXAMPLE: &str = include_str!("../../../../scenarios/seamless.toml");
+
+#[test]
+fn the_example_loses_nothing_by_either_cut() {
+    for engine in [SimEngine::Tables, SimEngine::Compiled] {
+        let report = run(EXAMPLE, engine);
+
+        let flow = unbroken(&report);
+        assert!(flow.sent >= 15_900, "{}", flow.sent);
+    }
+}
+
+/// Cuts of drawn links at drawn moments, each healed before the next: what both ways
+/// bring is late, reordered and cut off in every way that single cuts can do.
+#[test]
+fn single_cuts_at_any_moment_lose_nothing_and_double_nothing() {
+    for seed in 0..12 {
+        let mut random = Seeded::new(seed);
+        let text = drawn(&mut random);
+
+        let report = run(&text, SimEngine::Tables);
+
+        println!("seed {seed}");
+        unbroken(&report);
+    }
+}
+
+#[test]
+fn without_redundancy_the_same_cut_loses_samples() {
+    let plain = EXAMPLE.replace("protection = \"seamless\"", "");
+
+    let report = run(&plain, SimEngine::Tables);
+
+    let lost: u64 = report.flows[0].receivers.iter().map(|it| it.lost).sum();
+    assert!(lost > 0);
+}
+
+/// Returns the only flow, of which nothing is lost, late or doubled.
+fn unbroken(report: &Report) -> &FlowReport {
+    let [flow] = &report.flows[..] else {
+        panic!("there is one flow")
+    };
+    assert_eq!(flow.verdict, Verdict::Held, "{flow:?}");
+    for receiver in &flow.receivers {
+        assert_eq!((receiver.lost, receiver.duplicates), (0, 0));
+    }
+    flow
+}
+
+/// Returns the example with other cuts, ways of other lengths and another period.
+fn drawn(random: &mut Seeded) -> String {
+    let (before, _) = EXAMPLE.split_once("[[events]]").unwrap();
+    let period = [250, 400, 1_000][usize::try_from(random.up_to(2)).unwrap()];
+    let mut text = before.replace("250 us", &format!("{period} us"));
+    let mut at = 400;
+    while at < 3_600 {
+        let links = ["s1-s2", "s2-s4", "s1-s3", "s3-s5", "s5-s4"];
+        let link = links[usize::try_from(random.up_to(4)).unwrap()];
+        let healed = at + 50 + random.up_to(300);
+        for (kind, at) in [("cut", at), ("heal", healed)] {
+            let at = at * 1_000 + random.up_to(999);
+            writeln!(text, "[[events]]\nat = \"{at} us\"").unwrap();
+            writeln!(text, "kind = \"{kind}\"\nlink = \"{link}\"").unwrap();
+        }
+        at = healed + 20 + random.up_to(300);
+    }
+    text
+}
+
+fn run(text: &str, engine: SimEngine) -> Report {
+    let scenario = Scenario::parse("drawn.toml", text, &mut |_| unreachable!());
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+    let stop = AtomicBool::new(false);
+    let experiment = Experiment::deciding(&scenario, &stop);
+    experiment.run(Place::Sim(engine), &mut Silent).unwrap()
+}
+
+struct Silent;
+
+impl Audience for Silent {
+    fn built(&mut self, _took: Duration) {}
+    fn discovered(&mut self, _found: Discovered, _took: Duration) {}
+    fn decided(&mut self, _admissions: &[Admission]) {}
+    fn running(&mut self, _elapsed: Duration, _total: Duration) {}
+    fn happened(&mut self, _at: Duration, _what: &str) {}
+}
