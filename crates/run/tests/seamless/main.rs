@@ -4,8 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 use std::fmt::Write as _;
+use std::io::{self, Write as _};
 use std::sync::atomic::AtomicBool;
 
+use lab::switches::Forwarding;
 use measure::report::{FlowReport, Report, Verdict};
 use run::experiment::{Admission, Audience, Discovered, Experiment, Place, SimEngine};
 use scenario::Scenario;
@@ -36,6 +38,26 @@ fn single_cuts_at_any_moment_lose_nothing_and_double_nothing() {
         println!("seed {seed}");
         unbroken(&report);
     }
+}
+
+/// The same with real frames, forwarded by the kernel. How late they are is the machine's
+/// affair; that none is lost is not.
+#[test]
+fn in_namespaces_the_kernel_loses_nothing_by_either_cut() {
+    if let Some(refusal) = lab::switches::kernel_refuses() {
+        let notice = "SKIPPED in_namespaces_the_kernel_loses_nothing_by_either_cut";
+        // Not `eprintln!`: the test harness would swallow it.
+        let _ = writeln!(io::stderr(), "\n{notice}: {refusal}\n");
+        return;
+    }
+
+    let report = run_at(EXAMPLE, Place::Lab(Forwarding::Kernel));
+
+    let [flow] = &report.flows[..] else {
+        panic!("there is one flow")
+    };
+    assert!(flow.received > 10_000, "{}", flow.received);
+    assert_eq!((flow.lost - flow.unseen, flow.duplicates), (0, 0));
 }
 
 #[test]
@@ -81,11 +103,15 @@ fn drawn(random: &mut Seeded) -> String {
 }
 
 fn run(text: &str, engine: SimEngine) -> Report {
+    run_at(text, Place::Sim(engine))
+}
+
+fn run_at(text: &str, place: Place) -> Report {
     let scenario = Scenario::parse("drawn.toml", text, &mut |_| unreachable!());
     let scenario = scenario.unwrap_or_else(|error| panic!("{error:?}\n{text}"));
     let stop = AtomicBool::new(false);
     let experiment = Experiment::deciding(&scenario, &stop);
-    experiment.run(Place::Sim(engine), &mut Silent).unwrap()
+    experiment.run(place, &mut Silent).unwrap()
 }
 
 struct Silent;
