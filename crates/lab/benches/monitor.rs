@@ -3,7 +3,8 @@
 //! without (MC-SDN Fig. 8).
 //!
 //! Needs root in the first user namespace. Arguments: how often each time is taken, of
-//! which the least counts; 15 if nothing is said. With `hops` or `police`, that alone.
+//! which the least counts; 15 if nothing is said. With `hops`, `police`,
+//! `numbered` or `recovered`, that alone.
 
 use std::process::ExitCode;
 
@@ -27,9 +28,17 @@ fn main() -> ExitCode {
         (Watching::Monitor, Packets::One),
         (Watching::Hops, Packets::Many),
         (Watching::Police, Packets::Many),
+        (Watching::Numbered, Packets::Many),
+        (Watching::Recovered, Packets::Many),
     ];
     let only = |watching: Watching| std::env::args().any(|word| word == word_for(watching));
-    let is_all = ![Watching::Hops, Watching::Police].into_iter().any(only);
+    let named = [
+        Watching::Hops,
+        Watching::Police,
+        Watching::Numbered,
+        Watching::Recovered,
+    ];
+    let is_all = !named.into_iter().any(only);
     for length in LENGTHS {
         for (watching, packets) in cases {
             if !is_all && !only(watching) {
@@ -60,6 +69,8 @@ const fn name(watching: Watching, packets: Packets) -> &'static str {
         (Watching::Nobody, _) => "nobody",
         (Watching::Hops, _) => "how long it stays",
         (Watching::Police, _) => "its contract",
+        (Watching::Numbered, _) => "its number",
+        (Watching::Recovered, _) => "number and copies",
         (Watching::Monitor, Packets::One) => "messages of one",
         (Watching::Monitor, Packets::Many) => "one long message",
     }
@@ -69,6 +80,8 @@ const fn word_for(watching: Watching) -> &'static str {
     match watching {
         Watching::Hops => "hops",
         Watching::Police => "police",
+        Watching::Numbered => "numbered",
+        Watching::Recovered => "recovered",
         Watching::Nobody | Watching::Monitor => "",
     }
 }

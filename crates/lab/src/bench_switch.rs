@@ -19,8 +19,8 @@ use units::{BitRate, DataSize, Duration, Instant};
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::oxm::Masked;
 use wire::openflow::taktos::{
-    HopConfig, HopMessage, ModeMessage, MonitorCommand, MonitorContract, MonitorId, MonitorMod,
-    Police, WatchedQueue,
+    Eliminate, HopConfig, HopMessage, ModeMessage, MonitorCommand, MonitorContract, MonitorId,
+    MonitorMod, Police, RecoveryAlgorithm, StreamHandle, WatchedQueue,
 };
 use wire::openflow::{
     Action, DatapathId, FlowMod, FlowModCommand, MatchField, PortNumber, QueueId, Sequence,
@@ -41,6 +41,17 @@ const ETHER_TYPE: [u8; 2] = [0x88, 0xb5];
 /// Of the entry that forwards; those before it have more.
 const PRIORITY: u16 = 10;
 const MONITOR: MonitorId = MonitorId(1);
+/// Copies of the numbered frames would be ended.
+const RECOVERY: Eliminate = Eliminate {
+    stream: StreamHandle(1),
+    algorithm: RecoveryAlgorithm::Vector,
+    history: Eliminate::HISTORY_MAX,
+    reset: Duration::from_secs(1),
+    takes_unnumbered: false,
+    strips_tag: false,
+    ways: None,
+    tolerance: 0,
+};
 /// A contract that nobody breaks.
 const GENEROUS: Police = Police {
     smallest: DataSize::from_bytes(84),
@@ -90,6 +101,10 @@ pub enum Watching {
     Hops,
     /// A policer, by a contract that nobody breaks.
     Police,
+    /// Nobody; but each frame gets the next number of a stream in a redundancy tag.
+    Numbered,
+    /// The same, and a recovery function that hands each on.
+    Recovered,
 }
 
 /// Where messages go that [`BenchSwitch::join_messages`] forwards.
@@ -167,6 +182,12 @@ impl BenchSwitch {
         if watching == Watching::Police {
             actions.push(Action::Police(GENEROUS));
         }
+        if matches!(watching, Watching::Numbered | Watching::Recovered) {
+            actions.push(Action::Sequence(RECOVERY.stream));
+        }
+        if watching == Watching::Recovered {
+            actions.push(Action::Eliminate(RECOVERY));
+        }
         self.watch_hops(watching)?;
         actions.push(Action::output(PortNumber(2)));
         let fields = [
@@ -197,7 +218,11 @@ impl BenchSwitch {
         }];
         let queues = match watching {
             Watching::Hops => Sequence::of(&queue),
-            Watching::Nobody | Watching::Monitor | Watching::Police => Sequence::EMPTY,
+            Watching::Nobody
+            | Watching::Monitor
+            | Watching::Police
+            | Watching::Numbered
+            | Watching::Recovered => Sequence::EMPTY,
         };
         let config = HopMessage::Config(HopConfig { queues });
         self.agent.tell(|out| config.emit(TransactionId(0), out))
