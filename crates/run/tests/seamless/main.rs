@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 
 use lab::switches::Forwarding;
 use measure::report::{FlowReport, Report, Verdict};
-use run::experiment::{Admission, Audience, Discovered, Experiment, Place, SimEngine};
+use run::experiment::{Admission, Audience, Discovered, Experiment, SimEngine, WorldChoice};
 use scenario::Scenario;
 use units::{Duration, Seeded};
 
@@ -51,7 +51,7 @@ fn in_namespaces_the_kernel_loses_nothing_by_either_cut() {
         return;
     }
 
-    let report = run_at(EXAMPLE, Place::Lab(Forwarding::Kernel));
+    let report = run_at(EXAMPLE, WorldChoice::Lab(Forwarding::Kernel));
 
     let [flow] = &report.flows[..] else {
         panic!("there is one flow")
@@ -103,10 +103,10 @@ fn drawn(random: &mut Seeded) -> String {
 }
 
 fn run(text: &str, engine: SimEngine) -> Report {
-    run_at(text, Place::Sim(engine))
+    run_at(text, WorldChoice::Sim(engine))
 }
 
-fn run_at(text: &str, place: Place) -> Report {
+fn run_at(text: &str, place: WorldChoice) -> Report {
     let scenario = Scenario::parse("drawn.toml", text, &mut |_| unreachable!());
     let scenario = scenario.unwrap_or_else(|error| panic!("{error:?}\n{text}"));
     let stop = AtomicBool::new(false);
