@@ -133,7 +133,9 @@ impl BenchSwitch {
     }
 
     /// Has all frames go to the other host, behind entries for `others` that match
-    /// none of them, with `rewrites` further actions.
+    /// none of them, with `rewrites` further actions, as frames of promised flows go: held to
+    /// a contract, which they keep, and through a queue of which somebody wants to know how
+    /// long they stay.
     ///
     /// # Errors
     ///
@@ -144,7 +146,9 @@ impl BenchSwitch {
             self.agent.add(PRIORITY + number, &[*other], &[])?;
         }
         let source = MatchField::EthSrc(Masked::exact(MacAddress([2, 0, 0, 0, 0, 9])));
-        let mut actions = vec![Action::SetField(source); rewrites];
+        self.watch_hops(true)?;
+        let mut actions = vec![Action::Police(GENEROUS)];
+        actions.extend(vec![Action::SetField(source); rewrites]);
         actions.push(Action::output(PortNumber(2)));
         self.agent.add(PRIORITY, &[], &actions)?;
         Ok(self.agent.await_all()?)
@@ -167,7 +171,7 @@ impl BenchSwitch {
         if watching == Watching::Police {
             actions.push(Action::Police(GENEROUS));
         }
-        self.watch_hops(watching)?;
+        self.watch_hops(watching == Watching::Hops)?;
         actions.push(Action::output(PortNumber(2)));
         let fields = [
             MatchField::EthType(EtherType::IPV4),
@@ -188,16 +192,16 @@ impl BenchSwitch {
         self.agent.tell(emit)
     }
 
-    /// Has the switch watch how long frames stay, if somebody wants to know.
-    fn watch_hops(&mut self, watching: Watching) -> io::Result<()> {
+    /// Has the switch watch how long frames stay, or not.
+    fn watch_hops(&mut self, is_wanted: bool) -> io::Result<()> {
         let queue = [WatchedQueue {
             port: PortNumber(2),
             queue: QueueId(0),
             budget: Some(HOP_BUDGET),
         }];
-        let queues = match watching {
-            Watching::Hops => Sequence::of(&queue),
-            Watching::Nobody | Watching::Monitor | Watching::Police => Sequence::EMPTY,
+        let queues = match is_wanted {
+            true => Sequence::of(&queue),
+            false => Sequence::EMPTY,
         };
         let config = HopMessage::Config(HopConfig { queues });
         self.agent.tell(|out| config.emit(TransactionId(0), out))

@@ -3,7 +3,8 @@
 //!
 //! - *time a frame*: the processor time of a thread that sends frames as fast as it
 //!   can, less that of one that sends them over a cable without a switch. The
-//!   kernel forwards each within the call that sends it. More masks before the one
+//!   kernel forwards each within the call that sends it, holds it to a contract, and notes
+//!   how long it stayed, as it does with frames of promised flows. More masks before the one
 //!   that matches, and more actions, make it longer: the differences are what a mask
 //!   and an action cost. Processor time does not run while others have the processor,
 //!   and of several runs the least counts: the others were disturbed.
