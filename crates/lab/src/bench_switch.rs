@@ -8,6 +8,7 @@ use std::io;
 use std::net::{TcpListener, TcpStream};
 
 use linux::clock::{WallClock, WallTime};
+use linux::namespace::Namespace;
 use linux::openflow_client::Client;
 use linux::port::PacketPort;
 use linux::qdisc;
@@ -19,16 +20,17 @@ use units::{BitRate, DataSize, Duration, Instant};
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::oxm::Masked;
 use wire::openflow::taktos::{
-    HopConfig, HopMessage, ModeMessage, MonitorCommand, MonitorContract, MonitorId, MonitorMod,
-    Police, WatchedQueue,
+    ExceedAction, HopConfig, HopMessage, ModeMessage, MonitorCommand, MonitorContract, MonitorId,
+    MonitorMod, Police, WatchedQueue,
 };
 use wire::openflow::{
     Action, DatapathId, FlowMod, FlowModCommand, MatchField, PortNumber, QueueId, Sequence,
     TableId, TransactionId,
 };
 
+use crate::flow_times;
 use crate::network::{BuildError, CablePlan, HostPlan, LabNetwork, Place, Plan};
-use crate::switches::{Forwarding, SwitchSettings, Switches};
+use crate::switches::{Forwarding, SwitchSettings, Switches, USUAL_ENTRIES};
 use crate::veth::Power;
 
 const CONTROLLER_PORT: u16 = 6653;
@@ -48,6 +50,7 @@ const GENEROUS: Police = Police {
     rate: BitRate::from_mbps(400_000),
     burst: DataSize::from_bytes(1_000_000_000),
     frames: None,
+    excess: ExceedAction::Drop,
 };
 /// What a hop may take: longer than any takes here, unless the machine stands still.
 const HOP_BUDGET: Duration = Duration::from_ms(10);
@@ -70,15 +73,22 @@ pub enum BenchError {
 #[derive(Debug)]
 pub struct BenchSwitch {
     agent: Client<TcpStream>,
+    ends: Ends,
+    /// Past the pacing of its host, to a host at the other end of the cable.
+    direct: PacketPort,
+    _switches: Switches,
+    _network: LabNetwork,
+}
+
+/// A host that sends, and one that receives.
+#[derive(Debug)]
+pub struct Ends {
     /// Past the pacing of its host.
     flood: PacketPort,
-    /// The same, to a host at the other end of the cable.
-    direct: PacketPort,
     sender: Sender,
     /// At the host that sends and at the one that receives, once they are wanted.
     taps: Vec<Tap>,
-    _switches: Switches,
-    network: LabNetwork,
+    hosts: [(Namespace, u32); 2],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +100,18 @@ pub enum Watching {
     Hops,
     /// A policer, by a contract that nobody breaks.
     Police,
+    /// Both, as with flows that are promised something.
+    PoliceAndHops,
+}
+
+impl Watching {
+    const fn polices(self) -> bool {
+        matches!(self, Self::Police | Self::PoliceAndHops)
+    }
+
+    const fn watches_hops(self) -> bool {
+        matches!(self, Self::Hops | Self::PoliceAndHops)
+    }
 }
 
 /// Where messages go that [`BenchSwitch::join_messages`] forwards.
@@ -111,24 +133,34 @@ impl BenchSwitch {
     ///
     /// Without the privilege, or if the kernel does not forward here.
     pub fn start() -> Result<Self, BenchError> {
+        Self::with_room_for(USUAL_ENTRIES)
+    }
+
+    /// The same, with memory in the kernel for so many entries.
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start).
+    pub fn with_room_for(entries: usize) -> Result<Self, BenchError> {
         let network = LabNetwork::build(&plan())?;
         let listen = || TcpListener::bind(("0.0.0.0", CONTROLLER_PORT));
         let listener = network.control.run(listen)?;
-        let settings = SwitchSettings::for_this_machine(Forwarding::Kernel, STALL, CONTROLLER_PORT);
-        let switches = Switches::start(&network, &[config()], settings)?;
+        let usual = SwitchSettings::for_this_machine(Forwarding::Kernel, STALL, CONTROLLER_PORT);
+        let settings = SwitchSettings { entries, ..usual };
+        let config = Config {
+            table_capacity: entries,
+            ..config()
+        };
+        let switches = Switches::start(&network, &[config], settings)?;
         let index = |host: usize| network.cables[host].sockets[0].interface.index();
-        let flood =
-            |host: usize| network.hosts[host].run(|| PacketPort::open(index(host), RING_BYTES));
-        let class = qdisc::class(QUEUE);
-        let sender = network.hosts[0].run(|| Sender::open(index(0), class))?;
+        let host = |host: usize| (&network.hosts[host], index(host));
+        let direct = network.hosts[2].run(|| PacketPort::open(index(2), RING_BYTES))?;
         Ok(Self {
             agent: Client::accept(&listener)?,
-            flood: flood(0)?,
-            direct: flood(2)?,
-            sender,
-            taps: Vec::new(),
+            ends: Ends::open(host(0), host(1), false)?,
+            direct,
             _switches: switches,
-            network,
+            _network: network,
         })
     }
 
@@ -168,10 +200,10 @@ impl BenchSwitch {
             self.watch()?;
             actions.push(Action::FlowMonitor(MONITOR));
         }
-        if watching == Watching::Police {
+        if watching.polices() {
             actions.push(Action::Police(GENEROUS));
         }
-        self.watch_hops(watching == Watching::Hops)?;
+        self.watch_hops(watching.watches_hops())?;
         actions.push(Action::output(PortNumber(2)));
         let fields = [
             MatchField::EthType(EtherType::IPV4),
@@ -223,9 +255,33 @@ impl BenchSwitch {
         self.agent.tell(emit)
     }
 
+    /// Has the frames of so many flows go to the other host, each known by its
+    /// [address](crate::flow_times::address).
+    ///
+    /// # Errors
+    ///
+    /// If the switch refuses or does not answer.
+    pub fn join_flows(&mut self, flows: usize, watching: Watching) -> io::Result<()> {
+        self.clear()?;
+        self.watch_hops(watching.watches_hops())?;
+        let police = watching.polices().then_some(Action::Police(GENEROUS));
+        let output = Action::output(PortNumber(2));
+        let actions: Vec<_> = police.into_iter().chain([output]).collect();
+        for flow in 0..flows {
+            let to = MatchField::EthDst(Masked::exact(flow_times::address(flow)));
+            self.agent.add(PRIORITY, &[to], &actions)?;
+        }
+        Ok(self.agent.await_all()?)
+    }
+
+    /// Returns the hosts at both ends.
+    pub fn ends(&mut self) -> &mut Ends {
+        &mut self.ends
+    }
+
     /// Sends a frame at once, whatever the rate of the link.
     pub fn flood(&mut self, frame: &[u8]) {
-        self.flood.send(frame);
+        self.ends.flood(frame);
     }
 
     /// Sends a frame at once, over a cable to another host.
@@ -239,12 +295,48 @@ impl BenchSwitch {
     ///
     /// If the machine has no memory for it.
     pub fn tap(&mut self) -> io::Result<()> {
-        for host in [0, 1] {
-            let index = self.network.cables[host].sockets[0].interface.index();
-            let tap = self.network.hosts[host].run(|| Tap::open(index, RING_BYTES))?;
+        self.ends.tap()
+    }
+}
+
+impl Ends {
+    /// Opens both, each in its namespace by the number of its interface.
+    ///
+    /// # Errors
+    ///
+    /// Without the privilege.
+    pub fn open(
+        left: (&Namespace, u32),
+        right: (&Namespace, u32),
+        tapped: bool,
+    ) -> io::Result<Self> {
+        let class = qdisc::class(QUEUE);
+        let mut ends = Self {
+            flood: left.0.run(|| PacketPort::open(left.1, RING_BYTES))?,
+            sender: left.0.run(|| Sender::open(left.1, class))?,
+            taps: Vec::new(),
+            hosts: [
+                (left.0.try_clone()?, left.1),
+                (right.0.try_clone()?, right.1),
+            ],
+        };
+        if tapped {
+            ends.tap()?;
+        }
+        Ok(ends)
+    }
+
+    fn tap(&mut self) -> io::Result<()> {
+        for (namespace, index) in &self.hosts {
+            let tap = namespace.run(|| Tap::open(*index, RING_BYTES))?;
             self.taps.push(tap);
         }
         Ok(())
+    }
+
+    /// Sends a frame at once, whatever the rate of the link.
+    pub fn flood(&mut self, frame: &[u8]) {
+        self.flood.send(frame);
     }
 
     /// Sends a frame as a host does.
@@ -254,6 +346,15 @@ impl BenchSwitch {
     /// If the interface has gone.
     pub fn send(&mut self, frame: &[u8]) -> io::Result<()> {
         self.sender.send(frame).map(drop)
+    }
+
+    /// Returns how many frames the host that receives has received.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel does not count.
+    pub fn arrived(&self) -> io::Result<u64> {
+        flow_times::received(&self.hosts[1].0)
     }
 
     /// Forgets what the taps have seen.
@@ -320,5 +421,9 @@ fn config() -> Config {
         rate: Some(RATE),
         pacing: Pacing::World,
     });
-    Config::new(DatapathId(1), ports.to_vec())
+    Config {
+        // Who tells it what to do answers nothing while it floods.
+        keep_alive: None,
+        ..Config::new(DatapathId(1), ports.to_vec())
+    }
 }
