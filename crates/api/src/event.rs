@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 use wire::ethernet::MacAddress;
 use wire::openflow::DatapathId;
-use wire::openflow::taktos::SignalFault;
+use wire::openflow::taktos::{ExceedAction, SignalFault};
 
 use crate::flow::{FlowId, Promise, Travels};
 use crate::intent::{IntentId, IntentState};
@@ -305,7 +305,8 @@ pub enum Event {
         /// missed, in thousandths.
         slowdown_thousandths: u32,
     },
-    /// Frames of a flow exceeded its contract, and were dropped where they came in.
+    /// Frames of a flow exceeded its contract, and were dropped where they came in, or went
+    /// on as best effort.
     ContractExceeded {
         /// Its number.
         flow: FlowId,
@@ -320,6 +321,10 @@ pub enum Event {
         frames: u64,
         /// How many since its entry is there.
         frames_in_all: u64,
+        /// What became of them.
+        #[serde(default)]
+        #[schemars(with = "String", extend("enum" = ["drop", "best-effort"]))]
+        excess: ExceedAction,
     },
     /// Frames of a flow stayed longer at a hop than its budget there.
     HopExceeded {

@@ -27,6 +27,7 @@ use wire::openflow::DatapathId;
 
 use crate::best_effort::WithoutPromise;
 use crate::config::{Config, Parameters, PortParameters, ProcessingParameters, SwitchParameters};
+use crate::controller::policing::admitted_traffic;
 use crate::northbound::{Requirement, Traffic};
 use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
@@ -232,7 +233,7 @@ impl Reservations {
         let deadline = requirement
             .deadline
             .expect("only a deadline can be promised");
-        let traffic = requirement.traffic;
+        let traffic = admitted_traffic(requirement);
         let first = *self.parameters(source.datapath).port(source.port);
         let (base, alternatives) = ways.stages.get_or_init(|| {
             let alternatives = ways.alternatives.iter();

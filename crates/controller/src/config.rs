@@ -45,6 +45,9 @@ pub struct Config {
     /// is known of the switch: so much more of it passes at once. Nothing if no flow is
     /// policed, and all sources are trusted.
     pub policing: Option<Duration>,
+    /// Whether switches that can are to watch how long promised frames stay, which costs each
+    /// of them time.
+    pub watch_hops: bool,
     /// How budgets are fitted to the flows that there are: those given above are the
     /// least then. Nothing if they stay as they are, as they do in any case where flows
     /// are promised something at levels of criticality.
@@ -83,6 +86,7 @@ impl Config {
             foreign_rules: ForeignRules::Keep,
             modes: None,
             policing: Some(POLICING_TOLERANCE),
+            watch_hops: true,
             fit: None,
             claim: Claim::default(),
             seed: 1,

@@ -48,7 +48,7 @@ mod network;
 mod other_masters;
 mod owners;
 mod paths;
-mod policing;
+pub(crate) mod policing;
 mod proactive;
 mod programs;
 mod promises;
@@ -153,7 +153,7 @@ impl Controller {
         let reservations = Reservations::with(&config, ctx.parameters.clone());
         let mut controller = Self {
             ctx,
-            promises: Promises::new(now, reservations),
+            promises: Promises::new(now, reservations, config.watch_hops),
             network: Network {
                 topology: Topology::new(
                     config.hosts,
@@ -348,7 +348,8 @@ impl Controller {
             }
             Request::Flow(name) => Promises::show_flow(ctx, network, name),
             Request::HopsAfter { after, most } => {
-                Promises::list_hops(ctx, network, after, most.min(MAX_FLOWS_AT_ONCE))
+                let part = (after, most.min(MAX_FLOWS_AT_ONCE));
+                return promises.list_hops(ctx, network, id, part);
             }
             Request::Topology => Reply::Topology(owners.topology_summary(topology)),
             Request::Promises => Reply::Promises(Box::new(promises.promises(owners))),

@@ -10,7 +10,7 @@ use wire::openflow::{DatapathId, PortNumber};
 
 use crate::admission::ReservationId;
 use crate::desired::{Content, Form, RuleKey};
-use crate::northbound::{FlowId, Promise, Travels};
+use crate::northbound::{ExceedAction, FlowId, Promise, Travels};
 use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
 use crate::record::Admission;
@@ -231,6 +231,8 @@ pub struct Flows {
     displaced: BTreeSet<FlowId>,
     /// Those that say something of levels of criticality.
     modal: BTreeSet<FlowId>,
+    /// Those of which what exceeds their contract may go on.
+    gentle: BTreeSet<FlowId>,
     /// Those whose way is other than when it was last looked at, or that are gone.
     altered: BTreeSet<FlowId>,
     next: u32,
@@ -346,6 +348,9 @@ impl Flows {
         if flow.admission.requirement.modes.is_some() {
             self.modal.insert(id);
         }
+        if flow.admission.requirement.excess == ExceedAction::BestEffort {
+            self.gentle.insert(id);
+        }
         self.flows.insert(id, Box::new(flow));
     }
 
@@ -390,6 +395,7 @@ impl Flows {
         self.ungroup(id, &flow.admission.ways);
         self.displaced.remove(&id);
         self.modal.remove(&id);
+        self.gentle.remove(&id);
         Some(flow)
     }
 
@@ -401,13 +407,15 @@ impl Flows {
         }
     }
 
-    /// Has the flows be looked at again that come in at a switch.
+    /// Has the flows be looked at again that come in at a switch, or that may pass it and
+    /// whose excess every switch has to know.
     pub fn look_again_at(&mut self, datapath: DatapathId) {
         let ports = [PortNumber(0), PortNumber(u32::MAX)].map(|port| PortId::new(datapath, port));
         let [first, last] = ports;
         let entering = self.by_source.range(first..=last);
         let flows = entering.flat_map(|(_, entering)| entering.flows());
         self.altered.extend(flows);
+        self.altered.extend(&self.gentle);
     }
 
     /// Returns a flow whose way is other than when this was last asked, or that is gone.

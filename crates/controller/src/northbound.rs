@@ -32,6 +32,7 @@ use calculus::admission::{FrameBucket, Ledger};
 use units::{BitRate, DataSize, Delay};
 use wire::openflow::DatapathId;
 use wire::openflow::multipart::{PortStatistics, TableStatistics};
+pub use wire::openflow::taktos::ExceedAction;
 
 use crate::admission::{Place, ReservationId};
 use crate::budgets::Fitted;
@@ -94,8 +95,8 @@ pub enum Request {
         most: usize,
     },
     /// List how long frames stayed at the hops of the flows with numbers above this one, at
-    /// most so many and at most [`MAX_FLOWS_AT_ONCE`]: what switches said last, who are asked
-    /// anew.
+    /// most so many and at most [`MAX_FLOWS_AT_ONCE`]. Switches are asked before that were not
+    /// within the last second, and those are waited for that answer soon.
     HopsAfter {
         /// The last number of the part before.
         after: FlowId,
@@ -343,6 +344,8 @@ pub struct Requirement {
     /// Whether it is refused where its source would have to be trusted to keep its contract.
     /// Of a flow that was admitted it is not asked again.
     pub must_be_enforced: bool,
+    /// What becomes of frames that exceed its contract, where that is policed.
+    pub excess: ExceedAction,
     /// What it never exceeds, sizes as they occupy the wire.
     pub traffic: Traffic,
     /// How late a frame may be; `None` for best effort.

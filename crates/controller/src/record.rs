@@ -15,7 +15,9 @@ use units::{Delay, Duration};
 use wire::ethernet::MacAddress;
 use wire::openflow::PortNumber;
 
-use crate::northbound::{Cover, FlowMatch, MAX_DESTINATIONS, Protection, Requirement};
+use crate::northbound::{
+    Cover, ExceedAction, FlowMatch, MAX_DESTINATIONS, Protection, Requirement,
+};
 use crate::path::{Branch, Tree};
 use crate::place::{LinkEnds, PortId};
 use crate::ways::Ways;
@@ -28,6 +30,8 @@ use modes::{
 const VERSION: u8 = 1;
 /// Marks an interruption that is to cover silent faults, too; none is that long.
 const COVERS_ANY: u64 = 1 << 63;
+/// Marks the class of a flow whose excess goes on as best effort; none is that high.
+const GOES_ON: u8 = 1 << 7;
 /// Of one that says what a flow gets at levels.
 const MODAL_VERSION: u8 = 2;
 /// Of one that says how many frames a flow is, and perhaps what it gets at levels.
@@ -228,7 +232,10 @@ impl<'a> From<&'a Admission> for StoredHead<'a> {
                 Cow::Borrowed(&requirement.destinations),
             ),
             matching: requirement.matching,
-            class: requirement.class,
+            class: match requirement.excess {
+                ExceedAction::Drop => requirement.class,
+                ExceedAction::BestEffort => requirement.class | GOES_ON,
+            },
             traffic: store_traffic(requirement.traffic),
             deadline: requirement.deadline,
             restored_within_ns: match requirement.protection {
@@ -260,9 +267,13 @@ impl StoredHead<'_> {
             source: stored.hosts.0.into_owned(),
             destinations: stored.hosts.1.into_owned(),
             matching: stored.matching,
-            class: stored.class,
+            class: stored.class & !GOES_ON,
             is_class_free: false,
             must_be_enforced: false,
+            excess: match stored.class & GOES_ON {
+                0 => ExceedAction::Drop,
+                _ => ExceedAction::BestEffort,
+            },
             traffic: load_traffic(stored.traffic)?,
             deadline: stored.deadline,
             protection: match stored.restored_within_ns {

@@ -35,8 +35,20 @@ pub struct FlowRule {
     /// All but the input port.
     fields: Vec<MatchField>,
     stencil: Stencil,
-    /// What is policed where the flow comes in, if its source is not trusted.
-    contract: Option<(PortId, Police)>,
+    /// What is policed, if its source is not trusted.
+    contract: Option<PolicedContract>,
+}
+
+/// What is policed of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PolicedContract {
+    /// Where it comes in.
+    pub at: PortId,
+    /// What is policed there.
+    pub first: Police,
+    /// What is policed where it comes to a later switch: nothing unless some of it may go on
+    /// that exceeds its contract.
+    pub later: Option<Police>,
 }
 
 impl FlowRule {
@@ -52,21 +64,24 @@ impl FlowRule {
         }
     }
 
-    /// Returns what is policed, and at which port.
+    /// Returns what is policed.
     #[must_use]
-    pub const fn contract(&self) -> &Option<(PortId, Police)> {
-        &self.contract
+    pub const fn contract(&self) -> Option<&PolicedContract> {
+        self.contract.as_ref()
     }
 
     /// Has this policed from now on.
-    pub const fn set_contract(&mut self, contract: Option<(PortId, Police)>) {
+    pub const fn set_contract(&mut self, contract: Option<PolicedContract>) {
         self.contract = contract;
     }
 
     /// Returns what is policed of frames that come in there.
     fn police_at(&self, entrance: PortId) -> Option<Police> {
-        let (_, police) = self.contract.filter(|(at, _)| *at == entrance)?;
-        Some(police)
+        let contract = self.contract?;
+        match contract.at == entrance {
+            true => Some(contract.first),
+            false => contract.later,
+        }
     }
 
     /// Returns the fields by which it recognises frames, beside the port; always in
@@ -300,7 +315,7 @@ mod tests {
 
     use super::*;
     use crate::desired::flow_of;
-    use crate::northbound::{Protection, Traffic, Transport};
+    use crate::northbound::{ExceedAction, Protection, Traffic, Transport};
 
     const SOURCE: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
 
@@ -424,6 +439,7 @@ mod tests {
             class: 5,
             is_class_free: false,
             must_be_enforced: false,
+            excess: ExceedAction::Drop,
             traffic: Traffic {
                 rate: BitRate::from_mbps(1),
                 burst: frame,

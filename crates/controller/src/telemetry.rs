@@ -61,6 +61,11 @@ impl<T: Default> Answer<T> {
         self.begun = T::default();
     }
 
+    /// Returns whether an answer is waited for.
+    pub const fn is_awaited(&self) -> bool {
+        self.transaction.is_some()
+    }
+
     /// Returns what to add a part to, if the part belongs to this answer.
     fn part(&mut self, transaction: TransactionId) -> Option<&mut T> {
         (self.transaction == Some(transaction)).then_some(&mut self.begun)

@@ -45,6 +45,8 @@ pub struct Flow {
     pub criticality: Criticality,
     /// What happens to it when a link breaks.
     pub protection: Protection,
+    /// Whether frames that exceed its contract may go on without a promise.
+    pub excess_goes_on: bool,
     /// How it is treated at each level of the network, the lowest first; empty if the
     /// network has no levels.
     pub by_level: Vec<Treatment>,

@@ -10,11 +10,13 @@ mod network;
 pub(crate) mod profile;
 mod settings;
 
-pub(crate) use flows::{COVERS_ANY, FLOW, FLOW_IMPORT, FLOW_SET, PROTECTION_RESTORE};
+pub(crate) use flows::{
+    COVERS_ANY, EXCESS_BEST_EFFORT, FLOW, FLOW_IMPORT, FLOW_SET, PROTECTION_RESTORE,
+};
 pub(crate) use modes::{FLOW_LEVEL, MODES};
 pub(crate) use network::{HOST, LINK, NETWORK, SWITCH};
 pub(crate) use profile::PROFILE;
-pub(crate) use settings::{ADMISSION, BROADCAST, HOSTS_FROM_SCENARIO, POLICING_OFF};
+pub(crate) use settings::{ADMISSION, BROADCAST, HOSTS_FROM_SCENARIO, POLICING_OFF, WATCHING_OFF};
 pub(crate) use settings::{CAPTURE_ALL, CLASS, CONTROLLER, EVENT, MEASUREMENT, SCENARIO};
 
 use crate::shape::Need::{self, Optional, Required};

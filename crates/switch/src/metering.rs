@@ -9,6 +9,9 @@ use crate::meter_table::MeterIndex;
 use crate::packet::{Packet, Stale};
 use crate::rewrite;
 
+/// What stands for a frame that leaves without a promise among levels of drop precedence.
+pub(crate) const BEST_EFFORT: u8 = 0xff;
+
 /// What meters decided about a frame before it was handed to the switch, the next
 /// one last.
 #[derive(Debug, Default)]
@@ -18,7 +21,7 @@ pub(crate) struct Judged {
 
 impl Judged {
     /// Notes by how many levels each of the first meters raises the drop precedence
-    /// of the next frame.
+    /// of the next frame, or that it leaves without a promise.
     pub(crate) fn begin(&mut self, verdicts: &[u8]) {
         self.verdicts.clear();
         self.verdicts.extend(verdicts.iter().rev());
@@ -38,6 +41,7 @@ impl Egress {
         let treatment = match self.judged.verdicts.pop() {
             None => self.judge(now, packet, index, form),
             Some(0) => None,
+            Some(BEST_EFFORT) => Some(Treatment::BestEffort),
             Some(levels) => Some(Treatment::Remark(levels)),
         };
         self.obey(packet, treatment)
@@ -75,6 +79,12 @@ impl Egress {
             Some(Treatment::Drop) => {
                 self.counters.metered += 1;
                 FrameOutcome::Ends
+            }
+            Some(Treatment::BestEffort) => {
+                // A frame is counted once, whoever says so again.
+                self.counters.demoted += u64::from(!packet.exceeds);
+                (packet.queue, packet.exceeds) = (0, true);
+                FrameOutcome::Lives
             }
             Some(Treatment::Remark(levels)) => self.change(packet, Stale::Key, |frame, headers| {
                 rewrite::raise_drop_precedence(frame, headers, levels);

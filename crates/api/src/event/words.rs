@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use wire::openflow::taktos::ExceedAction;
+
 use super::{About, Event};
 use crate::count::Count;
 use crate::flow::{FlowId, Travels};
@@ -188,12 +190,17 @@ impl Event {
                 source,
                 at,
                 frames,
+                excess,
                 ..
             } => {
                 let flow = named(*flow, name);
+                let fate = match excess {
+                    ExceedAction::Drop => "dropped",
+                    ExceedAction::BestEffort => "sent on as best effort",
+                };
                 write!(
                     f,
-                    "host {source} exceeds the contract of {flow}: {frames} frames dropped at {at}"
+                    "host {source} exceeds the contract of {flow}: {frames} frames {fate} at {at}"
                 )
             }
             Self::HopExceeded {

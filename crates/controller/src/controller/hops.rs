@@ -4,25 +4,54 @@
 
 use std::collections::BTreeMap;
 
-use units::{Delay, Duration};
+use units::{Delay, Duration, Instant};
 use wire::openflow::taktos::{HopConfig, HopEvent, HopMessage, WatchedQueue};
 use wire::openflow::{DatapathId, PortNumber, QueueId, Sequence, TransactionId};
 
 use crate::admission::{Place as StagePlace, Reservations};
 use crate::desired::EntryOwner;
 use crate::flows::Flow;
-use crate::northbound::{Event, FlowHops, FlowId, HopSeen, Reply};
+use crate::northbound::{Event, FlowHops, FlowId, HopSeen, Reply, RequestId};
 use crate::place::{Place, PortId};
 
 use super::{Context, Network, Promises};
 
-/// What switches were told of their budgets.
-#[derive(Debug, Default)]
+/// How long somebody waits for what switches say of stays; who has not said it by then is not
+/// waited for.
+const ANSWERED_WITHIN: Duration = Duration::from_ms(500);
+/// The most who wait; others are told what was said before.
+const WAITING_MAX: usize = 64;
+
+/// Somebody who waits for what switches say.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    id: RequestId,
+    after: FlowId,
+    most: usize,
+    until: Instant,
+}
+
+/// What switches were told of their budgets, and who waits for what they say.
+#[derive(Debug)]
 pub struct HopBudgets {
+    /// Whether anything is to be watched.
+    is_wanted: bool,
     told: BTreeMap<DatapathId, Vec<WatchedQueue>>,
+    waiting: Vec<Waiting>,
     /// How often budgets had been chosen and how many stages there were when switches were
     /// told.
     seen: Option<(u64, usize, u64)>,
+}
+
+impl HopBudgets {
+    pub const fn new(is_wanted: bool) -> Self {
+        Self {
+            is_wanted,
+            told: BTreeMap::new(),
+            waiting: Vec::new(),
+            seen: None,
+        }
+    }
 }
 
 impl Promises {
@@ -35,7 +64,11 @@ impl Promises {
             return;
         }
         self.hops.seen = now;
-        let mut budgets = budgets_of(&self.reservations);
+        let mut budgets = match self.hops.is_wanted {
+            true => budgets_of(&self.reservations),
+            // A switch that another controller has told before watches nothing any more.
+            false => BTreeMap::new(),
+        };
         self.hops
             .told
             .retain(|datapath, _| ctx.policing.is_able(*datapath));
@@ -81,20 +114,58 @@ impl Promises {
         });
     }
 
-    /// Lists what hops have said of the flows with numbers above `after`, at most so many, and
-    /// asks switches anew.
+    /// Lists what hops have said of the flows with numbers above `after`, at most so many, once
+    /// the switches have answered that are asked anew.
     pub fn list_hops(
+        &mut self,
         ctx: &mut Context,
         network: &mut Network,
-        after: FlowId,
-        most: usize,
-    ) -> Reply {
+        id: RequestId,
+        (after, most): (FlowId, usize),
+    ) {
         network.tables.ask_for_counts(ctx);
-        let flows = network.owners.flows.after(after);
-        let promised = flows.filter(|flow| flow.is_admitted());
-        let listed = promised.take(most).map(|flow| hops_of(ctx, flow));
-        Reply::Hops(listed.collect())
+        let waiting = Waiting {
+            id,
+            after,
+            most,
+            until: ctx.now + ANSWERED_WITHIN,
+        };
+        match self.hops.waiting.len() < WAITING_MAX && is_awaited(ctx) {
+            true => self.hops.waiting.push(waiting),
+            false => waiting.answer(ctx, network),
+        }
     }
+
+    /// Answers those who wait for what switches say, if they have said it or take too long.
+    pub fn answer_hops(&mut self, ctx: &mut Context, network: &Network) {
+        if self.hops.waiting.is_empty() {
+            return;
+        }
+        let (now, is_awaited) = (ctx.now, is_awaited(ctx));
+        let is_over = |it: &mut Waiting| !is_awaited || now >= it.until;
+        for waiting in self.hops.waiting.extract_if(.., is_over) {
+            waiting.answer(ctx, network);
+        }
+    }
+}
+
+impl Waiting {
+    fn answer(self, ctx: &mut Context, network: &Network) {
+        let flows = network.owners.flows.after(self.after);
+        let promised = flows.filter(|flow| flow.is_admitted());
+        let listed = promised.take(self.most).map(|flow| hops_of(ctx, flow));
+        let reply = Reply::Hops(listed.collect());
+        ctx.outbox.reply(self.id, reply);
+    }
+}
+
+/// Returns whether a switch is to say yet what it has seen of stays.
+fn is_awaited(ctx: &Context) -> bool {
+    let mut ready = ctx.sessions.ready();
+    ready.any(|(_, slot)| {
+        let session = ctx.sessions.get(slot);
+        session.is_some_and(|session| session.telemetry.hops.is_awaited())
+    })
 }
 
 fn flow_of(

@@ -91,13 +91,13 @@ pub struct Promises {
 }
 
 impl Promises {
-    pub fn new(now: Instant, reservations: Reservations) -> Self {
+    pub fn new(now: Instant, reservations: Reservations, watch_hops: bool) -> Self {
         Self {
             reservations,
             known_ways: KnownWays::default(),
             desk: Desk::default(),
             judging: Judging::new(now),
-            hops: HopBudgets::default(),
+            hops: HopBudgets::new(watch_hops),
         }
     }
 }

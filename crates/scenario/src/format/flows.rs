@@ -35,6 +35,14 @@ static COVERS_WORDS: WordChoice = WordChoice {
     words: &["carrier-loss", COVERS_ANY],
 };
 
+/// The word for frames that go on without a promise.
+pub(crate) const EXCESS_BEST_EFFORT: &str = "best-effort";
+
+static EXCESSES: WordChoice = WordChoice {
+    what: "choice for frames that exceed a contract",
+    words: &["drop", EXCESS_BEST_EFFORT],
+};
+
 pub(crate) static FLOW: TableShape = TableShape {
     title: "a flow",
     keys: &[
@@ -110,6 +118,7 @@ pub(crate) static FLOW: TableShape = TableShape {
         PROTECTION,
         INTERRUPTION,
         COVERS,
+        EXCESS,
         key(
             "modes",
             Optional,
@@ -219,6 +228,7 @@ pub(crate) static FLOW_SET: TableShape = TableShape {
         PROTECTION,
         INTERRUPTION,
         COVERS,
+        EXCESS,
     ],
 };
 
@@ -297,6 +307,7 @@ pub(crate) static FLOW_IMPORT: TableShape = TableShape {
         PROTECTION,
         INTERRUPTION,
         COVERS,
+        EXCESS,
     ],
 };
 
@@ -397,6 +408,14 @@ const COVERS: KeyShape = key(
     ValueShape::Choice(&COVERS_WORDS),
     "which failures `interruption` has to hold for: links whose ends lose the carrier, or silent \
      faults as well; default \"carrier-loss\"",
+);
+
+const EXCESS: KeyShape = key(
+    "excess",
+    Optional,
+    ValueShape::Choice(&EXCESSES),
+    "what becomes of frames that exceed the contract, where switches police it: dropped, or sent on \
+     without a promise, which every switch on the flow's ways has to police; default \"drop\"",
 );
 
 const INTERRUPTION: KeyShape = key(

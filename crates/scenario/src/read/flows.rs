@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use toml::de::DeTable;
 use units::Duration;
 
-use crate::format::{COVERS_ANY, FLOW, PROTECTION_RESTORE};
+use crate::format::{COVERS_ANY, EXCESS_BEST_EFFORT, FLOW, PROTECTION_RESTORE};
 use crate::limits::{MOST_FLOWS, MOST_GROUPS, MOST_RECEIVERS};
 use crate::mistake::Mistake;
 use crate::names::Names;
@@ -55,6 +55,7 @@ pub(super) struct Terms {
     pub(super) deadline: Option<Duration>,
     pub(super) criticality: Criticality,
     pub(super) protection: Protection,
+    pub(super) excess_goes_on: bool,
     pub(super) start: Duration,
     pub(super) stop: Option<Duration>,
 }
@@ -205,6 +206,7 @@ impl<'a> FlowReader<'a> {
             deadline: terms.deadline,
             criticality: terms.criticality,
             protection: terms.protection,
+            excess_goes_on: terms.excess_goes_on,
             by_level,
             start: terms.start,
             stop: terms.stop,
@@ -331,6 +333,7 @@ impl<'a> FlowReader<'a> {
             deadline: record.time("deadline"),
             criticality: Criticality(u8::try_from(criticality).expect("the shape ends at 7")),
             protection,
+            excess_goes_on: excess_goes_on(record),
             start,
             stop,
         })
@@ -515,6 +518,10 @@ fn check_template(template: &LayeredTable<'_>, problems: &mut Problems) {
     if let Some(kind) = TrafficKind::of(template) {
         kind.check_meaning(template, problems);
     }
+}
+
+pub(super) fn excess_goes_on(record: &LayeredTable<'_>) -> bool {
+    record.choice("excess") == Some(EXCESS_BEST_EFFORT)
 }
 
 pub(super) fn protection(record: &LayeredTable<'_>, problems: &mut Problems) -> Protection {

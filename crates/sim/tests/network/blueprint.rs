@@ -8,8 +8,8 @@ use controller::config::{
     SwitchParameters, Timers,
 };
 use controller::northbound::{
-    ApplicationKind, Cover, FlowMatch, Manifest, Protection, Requirement, Traffic, Transport,
-    TransportProtocol,
+    ApplicationKind, Cover, ExceedAction, FlowMatch, Manifest, Protection, Requirement, Traffic,
+    Transport, TransportProtocol,
 };
 use controller::place::{LinkEnds, PortId};
 use sim::Parts;
@@ -382,6 +382,7 @@ impl Blueprint {
             class: wish.class,
             is_class_free: false,
             must_be_enforced: false,
+            excess: ExceedAction::Drop,
             traffic: Traffic {
                 rate: wish.rate,
                 burst: size * (wish.burst + 1),
@@ -483,6 +484,7 @@ impl Blueprint {
             foreign_rules: controller::northbound::ForeignRules::Keep,
             fit: None,
             modes: None,
+            watch_hops: true,
             policing: Some(units::Duration::ZERO),
             seed: self.seed,
         }

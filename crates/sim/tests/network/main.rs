@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "all of it is a test")]
 
 mod blueprint;
+mod excess;
 mod half_deployed;
 mod intents;
 mod intruders;

@@ -21,6 +21,7 @@ use crate::group_table::GroupIndex;
 use crate::hops::Owner;
 use crate::meter_band::Treatment;
 use crate::meter_table::MeterIndex;
+use crate::metering::BEST_EFFORT;
 use crate::packet::{Origin, Packet};
 use crate::pipeline::Pipeline;
 
@@ -152,6 +153,7 @@ impl Pipeline {
                         return Err(End::Core);
                     }
                 }
+                Some(Treatment::BestEffort) => way.verdicts.push(BEST_EFFORT),
                 None => way.verdicts.push(0),
             }
         }

@@ -5,7 +5,7 @@ use std::fmt::{Display, LowerHex};
 
 use serde_json::{Map, Value};
 use wire::openflow::oxm::{Masked, VlanMatch};
-use wire::openflow::taktos::Police;
+use wire::openflow::taktos::{ExceedAction, Police};
 use wire::openflow::{
     Action, Actions, Band, Bucket, ControllerLength, DecodeError, FieldKind, Fields, GroupId,
     GroupType, Instruction, Instructions, MatchField, MeterId, PortNumber,
@@ -118,6 +118,9 @@ fn police_words(police: &Police) -> String {
         let whole = |millionths: u64| millionths as f64 / 1e6;
         let (rate, burst) = (whole(frames.rate), whole(frames.burst));
         words += &format!(",frames={rate}/s,frames_burst={burst}");
+    }
+    if police.excess == ExceedAction::BestEffort {
+        words += ",excess=best-effort";
     }
     words + ")"
 }

@@ -29,7 +29,7 @@ pub use mode::{
     QueuedFrameAction, QueuedFrameActions, ShadowMod, SignalFault, Trunk, TrunkStatus,
 };
 pub(in crate::openflow) use police::POLICE_EVENT;
-pub use police::{FrameLimit, Police, PoliceEvent, PolicedEntry};
+pub use police::{ExceedAction, FrameLimit, Police, PoliceEvent, PolicedEntry};
 pub use residence::{QueueResidence, ResidenceBucket};
 pub use tally::SwitchTally;
 

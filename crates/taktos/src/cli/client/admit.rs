@@ -9,6 +9,7 @@ mod file;
 use std::path::PathBuf;
 
 use api::{Cover, Protection};
+use controller::northbound::ExceedAction;
 use scenario::flow_table::Remark;
 use serde_json::Value;
 use units::{BitRate, DataSize, Duration};
@@ -59,6 +60,10 @@ pub struct Admit {
     /// would have to be trusted.
     #[arg(long, value_name = "WHAT")]
     require: Option<Required>,
+    /// What becomes of frames that exceed the contract, where switches hold the source to it:
+    /// sent on as best effort if every switch on the way can tell them from the others.
+    #[arg(long, value_name = "WHAT", default_value = "drop")]
+    excess: ExcessArg,
     /// Say what would be decided, and beside which flows a refused one does not fit, and
     /// admit nothing.
     #[arg(long)]
@@ -84,6 +89,24 @@ pub struct Admit {
 pub enum Required {
     /// That a switch holds its source to the contract.
     Enforced,
+}
+
+/// What becomes of frames that exceed a contract, as it is said on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ExcessArg {
+    /// They go no further.
+    Drop,
+    /// They go on without a promise.
+    BestEffort,
+}
+
+impl Admit {
+    fn excess(&self) -> ExceedAction {
+        match self.excess {
+            ExcessArg::Drop => ExceedAction::Drop,
+            ExcessArg::BestEffort => ExceedAction::BestEffort,
+        }
+    }
 }
 
 /// What one flow sends.
@@ -159,6 +182,7 @@ fn single(name: &str, arguments: &Admit) -> RequirementDocument {
         smallest_frame_bytes: None,
         protection: protection(arguments.interruption, arguments.any_fault),
         require_enforced: arguments.require.is_some(),
+        excess: arguments.excess(),
         modes: arguments.levels.document(),
     }
 }

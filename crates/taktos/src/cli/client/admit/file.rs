@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use api::TransportProtocol;
+use controller::northbound::ExceedAction;
 use scenario::flow_table::{
     self, FlowSet, ImportedFlow, LONGEST_DESCRIPTION, Options, Remark, Said,
 };
@@ -80,6 +81,7 @@ pub fn read(path: &Path, arguments: &Admit) -> Result<WantedFlows, Exit> {
     let requirements = set.flows.iter().map(|flow| RequirementDocument {
         protection,
         require_enforced: arguments.require.is_some(),
+        excess: arguments.excess(),
         ..requirement(flow, &hosts)
     });
     Ok(WantedFlows {
@@ -143,6 +145,7 @@ fn requirement(flow: &ImportedFlow, hosts: &BTreeMap<String, String>) -> Require
         ),
         protection: protection(None, false),
         require_enforced: false,
+        excess: ExceedAction::Drop,
         modes: None,
     }
 }

@@ -7,7 +7,9 @@ use super::*;
 use crate::ethernet::MacAddress;
 use crate::openflow::multipart::PortStatistics;
 use crate::openflow::oxm::Masked;
-use crate::openflow::taktos::{FrameLimit, MonitorId, Police, PoliceEvent, PolicedEntry};
+use crate::openflow::taktos::{
+    ExceedAction, FrameLimit, MonitorId, Police, PoliceEvent, PolicedEntry,
+};
 
 mod hops;
 mod modes;
@@ -115,12 +117,21 @@ impl Seeds {
             rate: BitRate::from_bps(self.u64(16) >> 5 | 1),
             burst: largest + DataSize::from_bits(u64::from(self.u32(17))),
             frames: (self.u8(18) & 1 == 0).then_some(limit),
+            excess: self.excess(),
+        }
+    }
+
+    fn excess(&self) -> ExceedAction {
+        match self.u8(19) & 1 {
+            0 => ExceedAction::Drop,
+            _ => ExceedAction::BestEffort,
         }
     }
 
     fn policed(&self) -> PolicedEntry {
         PolicedEntry {
             table: TableId(self.u8(0)),
+            excess: self.excess(),
             priority: self.u16(1),
             input: PortNumber(self.u32(2)),
             cookie: Cookie(self.u64(3)),
