@@ -77,7 +77,7 @@ impl Cost {
 
 /// What happens to frames above the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Treatment {
+pub(crate) enum BandAction {
     Drop,
     /// They leave by the queue of what has no promise.
     BestEffort,
@@ -87,7 +87,7 @@ pub(crate) enum Treatment {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Band {
-    pub(crate) treatment: Treatment,
+    pub(crate) treatment: BandAction,
     pub(crate) cost: Cost,
     /// A longer frame, in bytes, is above the rate, and takes nothing.
     pub(crate) longest: u64,
@@ -107,9 +107,9 @@ impl Band {
     /// such frame would ever stay below the rate.
     pub(crate) fn new(now: Instant, unit: Unit, band: openflow::Band, burst: Option<u32>) -> Self {
         let (rate, treatment) = match band {
-            openflow::Band::Drop { rate, .. } => (rate, Treatment::Drop),
+            openflow::Band::Drop { rate, .. } => (rate, BandAction::Drop),
             openflow::Band::DscpRemark { rate, levels, .. } => {
-                (rate, Treatment::Remark(levels.min(PRECEDENCE_MAX)))
+                (rate, BandAction::Remark(levels.min(PRECEDENCE_MAX)))
             }
         };
         let burst = match burst {
@@ -124,8 +124,8 @@ impl Band {
     /// Returns the bands that hold frames to a contract.
     pub(crate) fn police(now: Instant, police: &Police) -> Vec<Self> {
         let treatment = match police.excess {
-            ExceedAction::Drop => Treatment::Drop,
-            ExceedAction::BestEffort => Treatment::BestEffort,
+            ExceedAction::Drop => BandAction::Drop,
+            ExceedAction::BestEffort => BandAction::BestEffort,
         };
         let least = police.smallest.as_bits().max(LEAST_BYTES * 8);
         let on_wire = Cost {
@@ -154,7 +154,7 @@ impl Band {
 
     const fn full(
         now: Instant,
-        treatment: Treatment,
+        treatment: BandAction,
         cost: Cost,
         (rate, burst): (u64, u64),
     ) -> Self {

@@ -4,7 +4,7 @@ use units::Instant;
 
 use crate::compiled::Form;
 use crate::egress::{Egress, FrameOutcome};
-use crate::meter_band::Treatment;
+use crate::meter_band::BandAction;
 use crate::meter_table::MeterIndex;
 use crate::packet::{Packet, Stale};
 use crate::rewrite;
@@ -41,8 +41,8 @@ impl Egress {
         let treatment = match self.judged.verdicts.pop() {
             None => self.judge(now, packet, index, form),
             Some(0) => None,
-            Some(BEST_EFFORT) => Some(Treatment::BestEffort),
-            Some(levels) => Some(Treatment::Remark(levels)),
+            Some(BEST_EFFORT) => Some(BandAction::BestEffort),
+            Some(levels) => Some(BandAction::Remark(levels)),
         };
         self.obey(packet, treatment)
     }
@@ -55,7 +55,7 @@ impl Egress {
         packet: &Packet,
         index: MeterIndex,
         form: Option<&Form>,
-    ) -> Option<Treatment> {
+    ) -> Option<BandAction> {
         let bytes = self.pool.frame(packet.slot).len();
         let arrived = self.pool.arrived(packet.slot);
         let meter = self.meters.meter_mut(index);
@@ -72,23 +72,25 @@ impl Egress {
     pub(crate) fn obey(
         &mut self,
         packet: &mut Packet,
-        treatment: Option<Treatment>,
+        treatment: Option<BandAction>,
     ) -> FrameOutcome {
         match treatment {
             None => FrameOutcome::Lives,
-            Some(Treatment::Drop) => {
+            Some(BandAction::Drop) => {
                 self.counters.metered += 1;
                 FrameOutcome::Ends
             }
-            Some(Treatment::BestEffort) => {
+            Some(BandAction::BestEffort) => {
                 // A frame is counted once, whoever says so again.
                 self.counters.demoted += u64::from(!packet.exceeds);
                 (packet.queue, packet.exceeds) = (0, true);
                 FrameOutcome::Lives
             }
-            Some(Treatment::Remark(levels)) => self.change(packet, Stale::Key, |frame, headers| {
-                rewrite::raise_drop_precedence(frame, headers, levels);
-            }),
+            Some(BandAction::Remark(levels)) => {
+                self.change(packet, Stale::Key, |frame, headers| {
+                    rewrite::raise_drop_precedence(frame, headers, levels);
+                })
+            }
         }
     }
 }

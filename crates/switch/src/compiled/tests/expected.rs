@@ -8,7 +8,7 @@ use super::description::{Describing, Seen};
 use crate::action::Action;
 use crate::entry::Entry;
 use crate::group_table::GroupIndex;
-use crate::meter_band::Treatment;
+use crate::meter_band::BandAction;
 use crate::packet_key::PacketKey;
 use crate::pipeline::Pipeline;
 use crate::port::PortIndex;
@@ -115,9 +115,9 @@ fn does(pipeline: &Pipeline, entry: &Entry) -> Vec<u64> {
             does.push(u64::try_from(bands.len()).unwrap() << 16);
             for band in bands {
                 let what = match band.treatment {
-                    Treatment::Drop => 0,
-                    Treatment::BestEffort => 2,
-                    Treatment::Remark(levels) => 1 | u64::from(levels) << 8,
+                    BandAction::Drop => 0,
+                    BandAction::BestEffort => 2,
+                    BandAction::Remark(levels) => 1 | u64::from(levels) << 8,
                 };
                 does.extend([what, band.rate, band.burst]);
             }
