@@ -402,6 +402,20 @@ pub enum Cause {
     /// What is known of the network or of its hosts has changed, and nothing is reserved
     /// for it any more.
     NotReserved,
+    /// A switch on its way is slower than its profile explains.
+    ProfileContradicted {
+        /// What it is called.
+        switch: String,
+    },
+    /// Frames stayed at a switch on its way for longer than its profile explains, and it is
+    /// not known whether the switch or what came to it is why.
+    StayUnexplained {
+        /// What it is called.
+        switch: String,
+    },
+    /// A switch is slower than was taken when it was promised: it may miss its deadline by
+    /// this.
+    TooLate(Duration),
     /// What a document says.
     Said(String),
 }
@@ -429,6 +443,14 @@ impl fmt::Display for Cause {
             Self::NothingPrepared => f.write_str("nothing that was prepared for it is whole"),
             Self::Refused => f.write_str("a switch does not take its entry"),
             Self::NotReserved => f.write_str("nothing is reserved for it any more"),
+            Self::ProfileContradicted { switch } => {
+                write!(f, "switch {switch} is slower than its profile says")
+            }
+            Self::StayUnexplained { switch } => write!(
+                f,
+                "frames stayed at switch {switch} for longer than its profile explains"
+            ),
+            Self::TooLate(by) => write!(f, "frames may be {by} later than its deadline"),
             Self::Said(words) => f.write_str(words),
         }
     }

@@ -10,6 +10,7 @@
 //! | [`application`] | who asks, and what was granted |
 //! | [`mode`] | criticality modes |
 //! | [`path`] | paths that were asked for |
+//! | [`profile`] | what switches are taken to be |
 //! | [`rule`] | rules of switches |
 //! | [`settings`], [`statistics`] | how the controller works, and what it counts |
 //! | [`intent`] | what else shall hold |
@@ -33,6 +34,7 @@ pub mod intent;
 pub mod mode;
 pub mod path;
 pub mod place;
+pub mod profile;
 pub mod rule;
 pub mod settings;
 pub mod statistics;
@@ -55,6 +57,10 @@ pub use intent::{
 pub use mode::{HeldMode, ModeChange, ModeReport, Strategy, SwitchMode};
 pub use path::{FoundPath, PathWish};
 pub use place::{LinkEnds, Place, PortId};
+pub use profile::{
+    DoubtCount, FlowOutlook, HopDoubt, HopEvidence, MAX_OUTLOOKS, ProcessorProfile, ProfileOffer,
+    ProfileStanding, ProfileWish, Raised, SwitchProfile,
+};
 pub use rule::{RuleOwner, RuleState};
 pub use settings::{ForeignRules, Metric, Settings, SettingsChange};
 pub use statistics::Counters;

@@ -11,7 +11,7 @@
 //! | `Network` | the three before, and what concerns all of them | `network`, `adoption` |
 //! | `Recovery` | what is done about links that break and come back | `recovery` |
 //! | `ModeDesk` | criticality modes | `mode_control` |
-//! | `Promises` | who is promised what, and how promises stand | `requests`, `together`, `flow_ways`, `rearrangement`, `mobility`, `promises`, `listing`, `paths` |
+//! | `Promises` | who is promised what, and how promises stand | `requests`, `together`, `flow_ways`, `rearrangement`, `mobility`, `promises`, `listing`, `paths`, `hops`, `profile_watch`, `correction` |
 //! | `Programs` | what else is programmed, as the network changes | `programs`, `upkeep`, `proactive` |
 //! | `Southbound` | how we speak with switches | `southbound` |
 //! | `HostDesk` | hosts that are named, removed or gone | `naming`, `ageing` |
@@ -31,6 +31,7 @@
 mod adoption;
 mod ageing;
 mod context;
+mod correction;
 mod flow_ways;
 mod frames;
 mod hops;
@@ -50,6 +51,7 @@ mod owners;
 mod paths;
 mod policing;
 mod proactive;
+mod profile_watch;
 mod programs;
 mod promises;
 mod rearrangement;
@@ -329,7 +331,16 @@ impl Controller {
             Request::WhatIf(asked) => return promises.what_if(ctx, network, modes, id, asked),
             Request::MakeRoom(asked) => return promises.make_room(ctx, network, id, &asked),
             Request::Withdraw(name) => return promises.withdraw(ctx, owners, id, name),
-            Request::ForgetSwitch(datapath) => return network.forget_switch(ctx, id, datapath),
+            Request::ForgetSwitch(datapath) => {
+                promises.profiles.forget(ctx, datapath);
+                return network.forget_switch(ctx, id, datapath);
+            }
+            Request::Profiles => promises.list_profiles(ctx, network),
+            Request::CorrectProfile {
+                datapath,
+                wish,
+                is_dry,
+            } => return promises.correct_profile(ctx, network, id, (datapath, wish, is_dry)),
             Request::Prepare(asked) => return promises.prepare(ctx, network, id, &asked),
             Request::AssignClasses {
                 requirements,

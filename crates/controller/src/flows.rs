@@ -6,6 +6,7 @@ mod entering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
+use units::Delay;
 use wire::openflow::{DatapathId, PortNumber};
 
 use crate::admission::ReservationId;
@@ -110,6 +111,15 @@ impl Flow {
             Standing::Admitted => true,
             Standing::Proposed => false,
         }
+    }
+
+    /// Returns by how much its frames may be later than its deadline, if they may: a switch
+    /// is slower than was known when it was promised.
+    #[must_use]
+    pub fn late_by(&self) -> Option<Delay> {
+        let guarantee = self.admission.guarantee?;
+        let late = guarantee.saturating_sub(self.admission.requirement.deadline?);
+        (late > Delay::ZERO).then_some(late)
     }
 
     /// Returns the tree on which its frames travel, `None` if they get nowhere.

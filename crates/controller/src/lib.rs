@@ -33,6 +33,7 @@
 //! | [`forwarding`] | what if nobody has asked for a flow? |
 //! | [`applications`] | who may ask what? |
 //! | [`telemetry`] | what have ports and flows carried? |
+//! | [`hop_audit`] | what of that can be? |
 //!
 //! # Left out
 //!
@@ -55,6 +56,7 @@ pub mod discovery;
 pub mod echoes;
 pub mod flows;
 pub mod forwarding;
+pub mod hop_audit;
 pub mod hosts;
 pub mod intents;
 pub mod inventory;

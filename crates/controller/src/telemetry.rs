@@ -52,6 +52,8 @@ pub struct Answer<T> {
     begun: T,
     /// The last that was whole.
     pub said: T,
+    /// How many were whole.
+    answers: u64,
 }
 
 impl<T: Default> Answer<T> {
@@ -66,8 +68,14 @@ impl<T: Default> Answer<T> {
         (self.transaction == Some(transaction)).then_some(&mut self.begun)
     }
 
+    /// Returns how many answers were whole.
+    pub const fn answers(&self) -> u64 {
+        self.answers
+    }
+
     fn finish(&mut self) {
         self.transaction = None;
+        self.answers += 1;
         self.said = std::mem::take(&mut self.begun);
     }
 }

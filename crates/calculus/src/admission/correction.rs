@@ -31,6 +31,8 @@ pub struct ProcessorTimes {
     pub latency: Delay,
     /// The longest time for which one frame occupies it.
     pub per_frame: Delay,
+    /// The least delay that it may add, where budgets are fixed.
+    pub budget: Delay,
 }
 
 impl Ledger {
@@ -70,6 +72,7 @@ impl Ledger {
             let times = ProcessorTimes {
                 latency: *latency,
                 per_frame: *per_frame + Delay::from_ns(ns),
+                budget: Delay::ZERO,
             };
             stages[at] = with_times(&self.stages[at], times);
             let delay = worst_delay(stage, &stages, self.load(stage), 0);
@@ -95,7 +98,8 @@ impl Ledger {
     /// of each flow then. Flows whose delay is longer than their deadline in `deadlines` are
     /// counted without one, and so is who is not in it and has missed his.
     ///
-    /// Where budgets are fixed, that of the processor is at least what it needs.
+    /// Where budgets are fixed, that of the processor is no less than it was, and at least
+    /// what it needs.
     ///
     /// # Errors
     ///
@@ -158,7 +162,7 @@ impl Ledger {
         stages[at] = with_times(&stages[at], times);
         let needed = worst_delay(stage, &stages, self.load(stage), 0);
         if let (Stage::Processing { budget, .. }, Some((needed, _))) = (&mut stages[at], needed) {
-            *budget = needed.max(*budget).min(MAX_DELAY);
+            *budget = needed.max(*budget).max(times.budget).min(MAX_DELAY);
         }
         self.entered(stages.clone(), flows.clone())?;
         Ok(stages)
@@ -273,7 +277,7 @@ mod tests {
 
             let delay = |per_frame| {
                 let mut with = ledger.clone();
-                let times = ProcessorTimes { latency: LATENCY, per_frame };
+                let times = ProcessorTimes { latency: LATENCY, per_frame, budget: Delay::ZERO };
                 with.stages[SLOW.index()] = with_times(&with.stages[SLOW.index()], times);
                 with.bound_at(SLOW, 0, &[])
             };
@@ -310,6 +314,7 @@ mod tests {
         ProcessorTimes {
             latency: LATENCY,
             per_frame: PER_FRAME + Delay::from_us(more_us),
+            budget: Delay::ZERO,
         }
     }
 

@@ -2,7 +2,7 @@
 //! the budgets of their queues, say unasked where frames stayed longer, and tell the rest
 //! when somebody wants to know.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use units::{Delay, Duration};
 use wire::openflow::taktos::{HopConfig, HopEvent, HopMessage, WatchedQueue};
@@ -11,18 +11,52 @@ use wire::openflow::{DatapathId, PortNumber, QueueId, Sequence, TransactionId};
 use crate::admission::{Place as StagePlace, Reservations};
 use crate::desired::EntryOwner;
 use crate::flows::Flow;
+use crate::hop_audit::LONGEST_BELIEVED;
 use crate::northbound::{Event, FlowHops, FlowId, HopSeen, Reply};
 use crate::place::{Place, PortId};
 
+use super::profile_watch::is_contradiction;
 use super::{Context, Network, Promises};
 
 /// What switches were told of their budgets.
 #[derive(Debug, Default)]
 pub struct HopBudgets {
     told: BTreeMap<DatapathId, Vec<WatchedQueue>>,
+    /// The budgets of queues that switches were told since they are connected.
+    ever_told: BTreeMap<DatapathId, BTreeSet<(PortNumber, QueueId, Duration)>>,
     /// How often budgets had been chosen and how many stages there were when switches were
     /// told.
     seen: Option<(u64, usize, u64)>,
+}
+
+/// The most budgets that a switch is remembered to have been told.
+const MAX_REMEMBERED: usize = 16_384;
+
+impl HopBudgets {
+    /// Returns whether a switch was told the budget of which it says that frames exceeded it.
+    pub(super) fn has_told(&self, datapath: DatapathId, said: &HopEvent) -> bool {
+        let told = self.ever_told.get(&datapath);
+        told.is_some_and(|told| told.contains(&(said.port, said.queue, said.budget)))
+    }
+
+    /// Has all switches be told anew what is other than they were told.
+    pub(super) const fn look_again(&mut self) {
+        self.seen = None;
+    }
+
+    /// Takes note of what a switch is told.
+    fn note(&mut self, datapath: DatapathId, queues: Vec<WatchedQueue>) {
+        let ever = self.ever_told.entry(datapath).or_default();
+        if ever.len() + queues.len() > MAX_REMEMBERED {
+            ever.clear();
+        }
+        ever.extend(
+            queues
+                .iter()
+                .filter_map(|it| Some((it.port, it.queue, it.budget?))),
+        );
+        self.told.insert(datapath, queues);
+    }
 }
 
 impl Promises {
@@ -50,26 +84,34 @@ impl Promises {
             let queues = Sequence::of(&wanted);
             let message = HopMessage::Config(HopConfig { queues });
             message.emit(TransactionId(0), ctx.outbox.to(slot));
-            self.hops.told.insert(datapath, wanted);
+            self.hops.note(datapath, wanted);
         }
     }
 
     /// Has a switch be told anew what it may have forgotten.
     pub fn forget_told_budgets(&mut self, datapath: DatapathId) {
         self.hops.told.remove(&datapath);
+        self.hops.ever_told.remove(&datapath);
+        self.profiles.begin_anew(datapath);
         self.hops.seen = None;
     }
 
     /// Tells of frames that stayed longer at a hop than it has promised.
     pub fn hop_exceeded(
+        &mut self,
         ctx: &mut Context,
-        network: &Network,
+        network: &mut Network,
         datapath: DatapathId,
         said: &HopEvent,
     ) {
-        let Some(flow) = flow_of(network, datapath, said.cookie) else {
+        let id = flow_of(network, datapath, said.cookie).map(|flow| flow.id);
+        self.note_exceeded(ctx, network, (datapath, id), said);
+        let Some(flow) = id.and_then(|id| network.owners.flows.get(id)) else {
             return;
         };
+        if is_contradiction(said) {
+            return;
+        }
         let at = PortId::new(datapath, said.port);
         ctx.outbox.notify(Event::HopExceeded {
             flow: flow.id,
@@ -191,7 +233,8 @@ fn observed(ctx: &Context, flow: &Flow) -> Option<Duration> {
         for port in &branch.outputs {
             let seen = session.telemetry.hops.said.get(&(flow.id, *port))?;
             let behind = ctx.parameters.of(branch.datapath).port(*port).propagation;
-            let at = before + Delay::from_ns(seen.longest.as_ns()) + behind;
+            let stay = Some(seen.longest).filter(|it| *it <= LONGEST_BELIEVED)?;
+            let at = before + Delay::from(stay) + behind;
             after.insert(*port, at);
             longest = longest.max(Some(at));
         }

@@ -12,7 +12,7 @@ use crate::session::{CloseReason, ConnectionId, Session, Slot, Step, port_of};
 use crate::view::{Carrier, Control, Port};
 
 use super::context::Memory;
-use super::{Controller, HostDesk, Network, Programs, Promises, Southbound, Topology};
+use super::{Controller, HostDesk, Network, Programs, Southbound, Topology};
 
 impl Controller {
     pub(super) fn connected(&mut self, connection: ConnectionId) {
@@ -252,15 +252,16 @@ impl Controller {
             Message::RoleReply(said) => self.role_said(slot, datapath, *said),
             Message::Police(said) => network.contract_exceeded(ctx, datapath, said),
             Message::Hop(HopMessage::Event(said)) => {
-                Promises::hop_exceeded(ctx, network, datapath, said);
+                self.promises.hop_exceeded(ctx, network, datapath, said);
             }
             Message::MultipartReply(reply) if self.modes.mode_reported(ctx, datapath, reply) => {}
             Message::MultipartReply(reply)
                 if network.policing_answered(ctx, (datapath, transaction), reply) => {}
             Message::MultipartReply(reply) => {
                 let Network { tables, owners, .. } = network;
-                if !tables.counts_reported(ctx, slot, datapath, transaction, reply) {
-                    tables.reported(ctx, owners, datapath, transaction, reply);
+                match tables.counts_reported(ctx, slot, datapath, transaction, reply) {
+                    true => self.promises.hops_reported(ctx, network, datapath),
+                    false => tables.reported(ctx, owners, datapath, transaction, reply),
                 }
             }
             Message::Hello(_)

@@ -24,7 +24,6 @@ use crate::flows::{Flow, Way};
 use crate::northbound::{Reply, RequestId, Requirement};
 use crate::path::Tree;
 use crate::record::Admission;
-use crate::store::{Key, StoreWrite};
 
 use super::flow_ways::Course;
 use super::{Context, Network, Promises, Topology};
@@ -100,7 +99,7 @@ impl Promises {
     }
 
     /// Returns other ways that a flow can take as a whole.
-    fn other_ways(&mut self, topology: &Topology, flow: &Flow) -> Vec<Tree> {
+    pub(super) fn other_ways(&mut self, topology: &Topology, flow: &Flow) -> Vec<Tree> {
         let admission = &flow.admission;
         let [destination] = *admission.destinations.as_slice() else {
             return Vec::new();
@@ -125,9 +124,7 @@ impl Promises {
         base: Tree,
         asked: &Promise,
     ) -> bool {
-        let Network {
-            topology, owners, ..
-        } = network;
+        let topology = &network.topology;
         let (Some(reservation), [destination]) =
             (flow.reservation, flow.admission.destinations.as_slice())
         else {
@@ -158,13 +155,8 @@ impl Promises {
             ways: course.ways,
             ..flow.admission.clone()
         };
-        self.desk.hold(flow.id, Some(reserved.id));
-        self.keep_leaving(ctx, owners, flow.id);
-        self.follow_budgets(ctx, owners);
-        ctx.outbox.store(StoreWrite {
-            key: Key::Admission(flow.id.0),
-            value: Some(admission.to_bytes()),
-        });
+        self.propose_way(ctx, network, (flow.id, reserved.id), &admission);
+        self.follow_budgets(ctx, &mut network.owners);
         true
     }
 }

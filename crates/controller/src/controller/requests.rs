@@ -24,6 +24,7 @@ use crate::rules::FlowRule;
 use crate::store::{Key, StoreWrite};
 use crate::view::Host;
 
+use super::context::Memory;
 use super::{Context, ModeDesk, Network, Owners, Promises, Topology};
 
 /// How many requirements are decided at once.
@@ -453,16 +454,24 @@ impl Promises {
         id: FlowId,
         mut admission: Admission,
     ) {
+        let is_corrected = !self.profiles.adopted.is_empty();
         let reserved = admission.requirement.deadline.and_then(|_| {
             let source = admission.source;
             let requirement = &admission.requirement;
+            if is_corrected && ctx.memory == Memory::Incomplete {
+                // Whose deadlines hold is found when all are known.
+                let reserved = self
+                    .reservations
+                    .reserve_late(requirement, source, &admission.ways);
+                return reserved.ok();
+            }
             let reserved = self
                 .reservations
                 .reserve(requirement, source, &admission.ways);
             reserved.ok()
         });
         if let Some(reserved) = reserved
-            && self.reservations.slowdown().is_some()
+            && (self.reservations.slowdown().is_some() || is_corrected)
         {
             admission.guarantee = Some(reserved.guarantee);
         }

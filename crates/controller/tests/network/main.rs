@@ -14,6 +14,7 @@ mod mode_promises;
 mod modes;
 mod paths;
 mod policing;
+mod profiles;
 mod promises;
 mod protection;
 mod routes;

@@ -54,6 +54,8 @@ pub struct FakeSwitch {
     pub watched: Vec<WatchedQueue>,
     /// What it says of hops: of each entry with this cookie, by this port, the longest stay.
     pub hops: Vec<(Cookie, u32, Duration)>,
+    /// Of how many frames it says that; nothing is as good as seven.
+    pub hop_frames: Option<u64>,
 }
 
 /// What a switch does otherwise than the truthful one.
@@ -285,7 +287,7 @@ impl FakeSwitch {
             cookie: *cookie,
             port: PortNumber(*port),
             queue: QueueId(1),
-            frames: 7,
+            frames: self.hop_frames.unwrap_or(7),
             longest: *longest,
             above: 2,
             budget: None,
