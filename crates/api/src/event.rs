@@ -298,7 +298,8 @@ pub enum Event {
         /// Which way the flow takes now.
         travels: Travels,
     },
-    /// Delay budgets were chosen anew, and with them guarantees: all are within deadlines.
+    /// Delay budgets were chosen anew, and with them guarantees: all are within deadlines but
+    /// those of flows that are told to be late.
     GuaranteesMoved {
         /// How many flows have another guarantee than before.
         flows: usize,
@@ -395,7 +396,7 @@ pub enum Event {
         /// Its name.
         name: String,
     },
-    /// A flow was decided upon anew, as one of its hosts has moved.
+    /// A flow was decided upon anew, as one of its hosts has moved or it goes another way.
     Readmitted {
         /// Its number.
         flow: FlowId,

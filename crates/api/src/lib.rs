@@ -10,6 +10,7 @@
 //! | [`application`] | who asks, and what was granted |
 //! | [`mode`] | criticality modes |
 //! | [`path`] | paths that were asked for |
+//! | [`contract`] | what sources send, and contracts that would do |
 //! | [`profile`] | what switches are taken to be |
 //! | [`rule`] | rules of switches |
 //! | [`settings`], [`statistics`] | how the controller works, and what it counts |
@@ -26,6 +27,7 @@
 #![warn(missing_docs)]
 
 pub mod application;
+pub mod contract;
 mod count;
 pub mod event;
 pub mod flow;
@@ -43,6 +45,7 @@ pub mod topology;
 pub use application::{
     ApplicationId, ApplicationKind, ApplicationSummary, Asker, Manifest, Permission,
 };
+pub use contract::{ContractChange, ContractFigures, ContractOffer, ContractSuggestion};
 pub use count::Count;
 pub use event::{About, Detection, Event, Occurrence, Occurrences};
 pub use flow::{

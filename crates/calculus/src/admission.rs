@@ -59,7 +59,7 @@ pub use background::{Background, FailureScope, Met};
 pub use batch::{BatchRefusal, WhatIf};
 pub use budgets::{Headroom, suggest_budgets};
 pub use competitors::Competitor;
-pub use correction::ProcessorTimes;
+pub use correction::{Lateness, ProcessorTimes};
 pub use explanation::{Competition, Explanation, HopShare};
 pub use fit::{Chosen, Slowdown, Spare};
 pub use largest::{Largest, MOST_WEIGHED};

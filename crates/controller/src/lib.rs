@@ -34,6 +34,7 @@
 //! | [`applications`] | who may ask what? |
 //! | [`telemetry`] | what have ports and flows carried? |
 //! | [`hop_audit`] | what of that can be? |
+//! | [`sent_series`] | which contracts does a source keep? |
 //!
 //! # Left out
 //!
@@ -74,6 +75,7 @@ pub mod refusal;
 pub mod routes;
 pub mod rules;
 mod search;
+pub mod sent_series;
 pub mod session;
 mod slab;
 pub mod store;

@@ -12,13 +12,14 @@ mod tables;
 
 pub use api::{
     Accepted, Alternative, ApplicationId, ApplicationKind, ApplicationSummary, Asker, Cause,
-    Counters, Cover, Detection, Dispute, DoubtCount, Endpoint, Event, Extent, FlowHops, FlowId,
-    FlowMatch, FlowOutlook, ForeignRules, FoundPath, FrameAction, FrameMatch, HeldMode, HopCount,
-    HopDoubt, HopEvidence, HopSeen, Intent, IntentId, IntentKind, IntentState, MAX_DISPUTES_SHOWN,
-    MAX_OUTLOOKS, Manifest, ModeChange, ModeReport, PathWish, Permission, ProcessorProfile,
-    ProfileOffer, ProfileStanding, ProfileWish, Promise, PromiseState, Protection, Raised, Route,
-    RuleOwner, RuleState, Scope, Settings, SettingsChange, SwitchMode, SwitchProfile, Transport,
-    TransportProtocol, Travels, Waypoint,
+    ContractChange, ContractFigures, ContractOffer, ContractSuggestion, Counters, Cover, Detection,
+    Dispute, DoubtCount, Endpoint, Event, Extent, FlowHops, FlowId, FlowMatch, FlowOutlook,
+    ForeignRules, FoundPath, FrameAction, FrameMatch, HeldMode, HopCount, HopDoubt, HopEvidence,
+    HopSeen, Intent, IntentId, IntentKind, IntentState, MAX_DISPUTES_SHOWN, MAX_OUTLOOKS, Manifest,
+    ModeChange, ModeReport, PathWish, Permission, ProcessorProfile, ProfileOffer, ProfileStanding,
+    ProfileWish, Promise, PromiseState, Protection, Raised, Route, RuleOwner, RuleState, Scope,
+    Settings, SettingsChange, SwitchMode, SwitchProfile, Transport, TransportProtocol, Travels,
+    Waypoint,
 };
 pub use application::{MAX_APPLICATION_NAME, MAX_APPLICATIONS};
 pub use hosts::{HostRefusal, StaticHost};
@@ -124,6 +125,9 @@ pub enum Request {
         /// Whether nothing is to change.
         is_dry: bool,
     },
+    /// Say which contracts what the source of this flow was seen to send keeps. Its switch is
+    /// asked anew.
+    SuggestContract(String),
     /// Forget a switch that is away and will not come back, with its links.
     ForgetSwitch(DatapathId),
     /// Show switches, ports, links and hosts.
@@ -190,6 +194,10 @@ pub enum Reply {
     ProfileOffered(Box<ProfileOffer>),
     /// To [`Request::CorrectProfile`]: why not; nothing has changed.
     ProfileRefused(ProfileRefusal),
+    /// To [`Request::SuggestContract`].
+    ContractSuggested(Box<ContractSuggestion>),
+    /// To [`Request::SuggestContract`]: no switch counts what its source sends.
+    ContractUnseen,
     /// To [`Request::ForgetSwitch`]: it is forgotten until it connects again.
     Forgotten,
     StillConnected(DatapathId),

@@ -31,6 +31,16 @@ pub struct FlowCount {
     pub bytes: u64,
 }
 
+/// What a switch has counted of a contract that it polices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SentCount {
+    pub frames: u64,
+    /// Their bytes, as they stand in the switch.
+    pub bytes: u64,
+    /// Those of the frames that exceeded the contract.
+    pub exceeded: u64,
+}
+
 /// What a switch said last.
 #[derive(Debug, Default)]
 pub struct Telemetry {
@@ -39,6 +49,9 @@ pub struct Telemetry {
     pub tables: Answer<Vec<TableStatistics>>,
     /// What it has carried for flows.
     pub flows: Answer<BTreeMap<FlowId, FlowCount>>,
+    policed_asked_at: Option<Instant>,
+    /// What sources of flows sent that it polices.
+    pub policed: Answer<BTreeMap<FlowId, SentCount>>,
     /// How long their frames stayed that left by a port.
     pub hops: Answer<BTreeMap<(FlowId, PortNumber), HopCount>>,
 }
@@ -92,6 +105,22 @@ impl Telemetry {
         is_due
     }
 
+    /// Does the same for what it polices, which is long and of no concern to most.
+    pub fn is_policed_due(&mut self, now: Instant) -> bool {
+        let is_due = self
+            .policed_asked_at
+            .is_none_or(|at| now.saturating_since(at) >= ASKED_EVERY);
+        if is_due {
+            self.policed_asked_at = Some(now);
+        }
+        is_due
+    }
+
+    /// Returns when the switch was last asked what it polices.
+    pub const fn policed_asked_at(&self) -> Option<Instant> {
+        self.policed_asked_at
+    }
+
     /// Takes a part of an answer. `flow_of` tells whose an entry is, `owner_of` whose the
     /// one with a cookie is. Returns whether it was an answer to one of these questions.
     pub fn take(
@@ -139,6 +168,20 @@ impl Telemetry {
                     self.flows.finish();
                 }
             }
+            ReplyBody::Experimenter(body) if self.policed.part(transaction).is_some() => {
+                if let (Some(begun), Ok(Some(taktos::Answer::Policed(entries)))) =
+                    (self.policed.part(transaction), taktos::Answer::parse(body))
+                {
+                    for entry in entries.iter().map_while(Result::ok) {
+                        if let Some(flow) = owner_of(entry.cookie) {
+                            begun.entry(flow).or_default().add(&entry);
+                        }
+                    }
+                }
+                if !reply.more {
+                    self.policed.finish();
+                }
+            }
             ReplyBody::Experimenter(body) => {
                 let Some(begun) = self.hops.part(transaction) else {
                     return false;
@@ -158,6 +201,15 @@ impl Telemetry {
             _ => return false,
         }
         true
+    }
+}
+
+impl SentCount {
+    /// Adds what a switch says of one of a flow's entries.
+    fn add(&mut self, entry: &taktos::PolicedEntry) {
+        self.frames = self.frames.saturating_add(entry.frames);
+        self.bytes = self.bytes.saturating_add(entry.bytes);
+        self.exceeded = self.exceeded.saturating_add(entry.exceeded);
     }
 }
 

@@ -218,7 +218,10 @@ impl Event {
             Self::ContractExceeded { .. } | Self::HopExceeded { .. } => self.of_excess(f),
             Self::Readmitted { flow, name } => {
                 let flow = named(*flow, name);
-                write!(f, "{flow} decided upon anew: a host of it moved")
+                write!(
+                    f,
+                    "{flow} decided upon anew: a host of it moved, or it goes another way"
+                )
             }
             Self::RecordUnreadable { flow } => write!(
                 f,

@@ -35,20 +35,35 @@ pub struct ProcessorTimes {
     pub budget: Delay,
 }
 
+/// By how much frames may come otherwise than is promised.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lateness<'a> {
+    /// The stages that delay frames by so much more than their budgets.
+    pub stages: &'a [(StageId, Delay)],
+    /// So much of what a source sends may come before its time.
+    pub early: Delay,
+}
+
 impl Ledger {
     /// Returns the longest that a frame of `class` is at a stage with all that is promised,
-    /// if no stage delays anybody for longer than its budget but those of `later`, by so much
-    /// more; nothing if there is no bound.
+    /// if no stage delays anybody for longer than its budget but those of `lateness`, by so
+    /// much more, and sources may be so `early` with what they send; nothing if there is no
+    /// bound.
     #[must_use]
-    pub fn bound_at(&self, stage: StageId, class: u8, later: &[(StageId, Delay)]) -> Option<Delay> {
-        if later.is_empty() {
+    pub fn bound_at(&self, stage: StageId, class: u8, lateness: &Lateness<'_>) -> Option<Delay> {
+        let Lateness {
+            stages: later,
+            early,
+        } = *lateness;
+        if later.is_empty() && early == Delay::ZERO {
             return Some(worst_delay(stage, &self.stages, self.load(stage), class)?.0);
         }
         let mut stages = self.stages.clone();
         for (late, by) in later {
             add_to_budgets(&mut stages[late.index()], *by);
         }
-        let patient: Vec<Request> = self.requests().map(|(_, it)| patient(it)).collect();
+        let patient = self.requests().map(|(_, it)| early_by(patient(it), early));
+        let patient: Vec<Request> = patient.collect();
         let unpromised: Vec<_> = self.unpromised_work().collect();
         let mut plan = ReservationPlanner::new(stages.len());
         let loads = loads_of(&stages, &unpromised, &patient, &mut plan)?;
@@ -212,6 +227,17 @@ fn add_to_budgets(stage: &mut Stage, by: Delay) {
     }
 }
 
+/// Returns what a flow brings that may be early with what it sends.
+fn early_by(mut request: Request, early: Delay) -> Request {
+    request.burst += request.rate.most_in(early);
+    if let Some(frames) = &mut request.frames {
+        let more = u128::from(frames.rate_per_second) * u128::from(early.as_ps());
+        let more = u64::try_from(more.div_ceil(1_000_000_000_000)).unwrap_or(u64::MAX);
+        frames.burst = frames.burst.saturating_add(more);
+    }
+    request
+}
+
 /// Returns the request of a flow that may be as late as any.
 fn patient(request: &Request) -> Request {
     Request {
@@ -271,7 +297,7 @@ mod tests {
             longer_ns in 1u64..200_000,
         ) {
             let (ledger, deadlines) = promised(true, &vec![5_000; flows]);
-            let bound = ledger.bound_at(SLOW, 0, &[]).unwrap() + Delay::from_ns(longer_ns);
+            let bound = ledger.bound_at(SLOW, 0, &Lateness::default()).unwrap() + Delay::from_ns(longer_ns);
 
             let per_frame = ledger.per_frame_for(SLOW, bound).unwrap();
 
@@ -279,7 +305,7 @@ mod tests {
                 let mut with = ledger.clone();
                 let times = ProcessorTimes { latency: LATENCY, per_frame, budget: Delay::ZERO };
                 with.stages[SLOW.index()] = with_times(&with.stages[SLOW.index()], times);
-                with.bound_at(SLOW, 0, &[])
+                with.bound_at(SLOW, 0, &Lateness::default())
             };
             prop_assert!(delay(per_frame).unwrap() >= bound);
             prop_assert!(delay(per_frame - Delay::from_ns(1)).unwrap() < bound);
@@ -291,13 +317,19 @@ mod tests {
         #[test]
         fn a_bound_grows_with_how_late_frames_come(flows in 1usize..20, late_us in 0u64..5_000) {
             let (ledger, _) = promised(true, &vec![5_000; flows]);
-            let at = |later: &[_]| ledger.bound_at(SLOW, 0, later).unwrap();
+            let from = |stages: &[_], early_us| {
+                let early = Delay::from_us(early_us);
+                ledger.bound_at(SLOW, 0, &Lateness { stages, early }).unwrap()
+            };
+            let at = |later: &[_]| from(later, 0);
 
             let (usual, late) = (at(&[]), at(&[(StageId(0), Delay::from_us(late_us))]));
 
             prop_assert!(usual <= ledger.stages()[SLOW.index()].budget(0).unwrap());
             prop_assert!(usual <= late + Delay::from_ps(flows as u64));
             prop_assert!(late <= at(&[(StageId(0), Delay::from_us(late_us + 1_000))]));
+            prop_assert!(usual <= from(&[], late_us) + Delay::from_ps(flows as u64));
+            prop_assert!(from(&[], late_us) <= from(&[], late_us + 1_000));
         }
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use calculus::admission::{Constraint, MAX_DELAY, ProcessorTimes, Request, Stage};
+use calculus::admission::{Constraint, Lateness, MAX_DELAY, ProcessorTimes, Request, Stage};
 use units::Delay;
 use wire::openflow::DatapathId;
 
@@ -53,19 +53,22 @@ impl Reservations {
 
     /// Returns for how long a frame of `class` may stay in a switch that leaves by a port,
     /// with all that is promised, if frames are no later than promised when they come but for
-    /// what the switches of `later` hold them back beyond their budgets.
+    /// what the switches of `later` hold them back beyond their budgets, and no earlier by more
+    /// than `early`.
     pub(crate) fn hop_bound(
         &self,
         port: PortId,
         class: u8,
-        later: &[(DatapathId, Delay)],
+        (later, early): (&[(DatapathId, Delay)], Delay),
     ) -> Option<Delay> {
         let later: Vec<_> = later
             .iter()
             .flat_map(|(datapath, by)| self.holding(*datapath).map(|stage| (stage, *by)))
             .collect();
+        let stages = &later[..];
+        let lateness = Lateness { stages, early };
         let bound = |place, class| match self.stages.get(&place) {
-            Some(stage) => self.ledger.bound_at(*stage, class, &later),
+            Some(stage) => self.ledger.bound_at(*stage, class, &lateness),
             None => Some(Delay::ZERO),
         };
         let processor = bound(Place::Switch(port.datapath), 0)?;
@@ -94,7 +97,8 @@ impl Reservations {
         more: Delay,
     ) -> Option<ProcessorTimes> {
         let stage = *self.stages.get(&Place::Switch(datapath))?;
-        let bound = self.ledger.bound_at(stage, 0, &[])?.checked_add(more)?;
+        let bound = self.ledger.bound_at(stage, 0, &Lateness::default())?;
+        let bound = bound.checked_add(more)?;
         Some(ProcessorTimes {
             per_frame: self.ledger.per_frame_for(stage, bound)?,
             ..self.processor(datapath)?
@@ -160,6 +164,11 @@ impl Reservations {
             ..requirement.clone()
         };
         self.reserve(&patient, source, ways)
+    }
+
+    /// Returns whether flows are promised something at levels of criticality.
+    pub(crate) fn has_levels(&self) -> bool {
+        self.modal.is_some()
     }
 
     /// Returns whether a flow is counted without its deadline.

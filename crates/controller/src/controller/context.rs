@@ -183,6 +183,7 @@ impl Context {
             | Request::HopsAfter { .. }
             | Request::Promises
             | Request::Profiles
+            | Request::SuggestContract(_)
             | Request::CorrectProfile { .. }
             | Request::Reconcile(_)
             | Request::Settings

@@ -19,13 +19,13 @@
 
 use std::collections::BTreeMap;
 
-use calculus::admission::ProcessorTimes;
+use calculus::admission::{MAX_DELAY, ProcessorTimes};
 use serde::{Deserialize, Serialize};
 use units::{Delay, Duration};
 use wire::openflow::{DatapathId, PortNumber};
 
 use crate::admission::{Correction, ReservationId, Uncorrectable};
-use crate::flows::{Flow, Way};
+use crate::flows::Flow;
 use crate::northbound::{
     Event, FlowId, FlowOutlook, MAX_OUTLOOKS, ProcessorProfile, ProfileOffer, ProfileRefusal,
     ProfileWish, Raised, Reply, RequestId,
@@ -35,8 +35,8 @@ use crate::record::Admission;
 use crate::store::{Key, StoreWrite};
 
 use super::context::Memory;
-use super::flow_ways::Course;
-use super::profile_watch::Stays;
+use super::profile_watch::{AS_PROMISED, Stays};
+use super::rearrangement::may_move;
 use super::{Context, Network, Promises};
 
 /// How often a correction is made larger until it explains all that was seen: with other
@@ -46,12 +46,6 @@ const ROUNDS: usize = 8;
 const MOST_MOVED: usize = 32;
 /// The version of the form in which profiles are kept.
 const VERSION: u8 = 1;
-
-/// A profile that is to be adopted, and what was said of it.
-#[derive(Debug)]
-pub struct AskedCorrection {
-    pub offer: ProfileOffer,
-}
 
 /// A profile as the store keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,8 +78,9 @@ impl Promises {
         if self.profiles.waiting.contains_key(&datapath) {
             return ctx.outbox.reply(id, Reply::Busy);
         }
-        let asked = Box::new(AskedCorrection { offer });
-        self.profiles.waiting.insert(datapath, (id, asked));
+        self.profiles
+            .waiting
+            .insert(datapath, (id, Box::new(offer)));
         ctx.outbox.store(StoreWrite {
             key: Key::Profile(datapath),
             value: Some(StoredProfile::from(times).to_bytes()),
@@ -142,7 +137,7 @@ impl Promises {
         let mut missing = Delay::ZERO;
         for ((port, class), stay) in stays {
             let at = PortId::new(datapath, *port);
-            let bound = reservations.hop_bound(at, *class, &[]);
+            let bound = reservations.hop_bound(at, *class, AS_PROMISED);
             let bound = bound.ok_or(ProfileRefusal::Unexplained)?;
             let wanted: Delay = with_margin(stay.longest, wish.margin_percent).into();
             missing = missing.max(wanted.saturating_sub(bound));
@@ -230,12 +225,9 @@ impl Promises {
         if ctx.memory == Memory::Complete {
             self.tell_adopted(ctx, network, datapath);
         }
-        if let Some((id, asked)) = waiting {
-            let offer = ProfileOffer {
-                adopted: true,
-                ..asked.offer
-            };
-            ctx.outbox.reply(id, Reply::ProfileOffered(Box::new(offer)));
+        if let Some((id, mut offer)) = waiting {
+            offer.adopted = true;
+            ctx.outbox.reply(id, Reply::ProfileOffered(offer));
         }
     }
 
@@ -249,7 +241,8 @@ impl Promises {
     fn tell_adopted(&mut self, ctx: &mut Context, network: &mut Network, datapath: DatapathId) {
         let reservations = &self.reservations;
         self.profiles.explain(datapath, |(port, class), stay| {
-            let bound = reservations.hop_bound(PortId::new(datapath, *port), *class, &[]);
+            let at = PortId::new(datapath, *port);
+            let bound = reservations.hop_bound(at, *class, AS_PROMISED);
             bound.is_some_and(|bound| stay.longest <= bound.round_up())
         });
         self.judge_profiles(ctx, network);
@@ -323,56 +316,23 @@ impl Promises {
         if self.reservations.slowdown().is_none() {
             return;
         }
-        let late = network.owners.flows.iter().filter(|flow| {
-            flow.late_by().is_some()
-                && flow.is_admitted()
-                && flow.way == Way::Base
-                && flow.admission.destinations.len() == 1
-                && network.tables.moves.way_to(flow.id).is_none()
-                && !network.owners.is_leaving_a_way(flow.id)
-        });
+        let late = network
+            .owners
+            .flows
+            .iter()
+            .filter(|flow| flow.late_by().is_some() && may_move(network, flow));
         let late: Vec<Flow> = late.take(MOST_MOVED).cloned().collect();
         for flow in late {
             for base in self.other_ways(&network.topology, &flow) {
-                if self.goes(ctx, network, &flow, base) {
+                if let Some((admission, reserved)) =
+                    self.reserve_beside(ctx, &network.topology, &flow, base)
+                {
+                    self.propose_way(ctx, network, (flow.id, reserved), &admission);
                     break;
                 }
             }
         }
         self.follow_budgets(ctx, &mut network.owners);
-    }
-
-    /// Proposes another way for a flow if it is in time there, beside all that is promised
-    /// and what it has on the way that it takes.
-    fn goes(
-        &mut self,
-        ctx: &mut Context,
-        network: &mut Network,
-        flow: &Flow,
-        base: crate::path::Tree,
-    ) -> bool {
-        let [destination] = *flow.admission.destinations.as_slice() else {
-            return false;
-        };
-        let mut course = Course {
-            source: flow.admission.source,
-            source_mac: flow.admission.source_mac,
-            destinations: vec![destination],
-            ways: flow.admission.ways.clone(),
-        };
-        let requirement = &flow.admission.requirement;
-        let topology = &network.topology;
-        let reserved = self.reserve_on(ctx, topology, base, requirement, &mut course, destination);
-        let Some(reserved) = reserved else {
-            return false;
-        };
-        let admission = Admission {
-            guarantee: Some(reserved.guarantee),
-            ways: course.ways,
-            ..flow.admission.clone()
-        };
-        self.propose_way(ctx, network, (flow.id, reserved.id), &admission);
-        true
     }
 
     /// Has the store keep another way of a flow, on which this is reserved.
@@ -441,7 +401,7 @@ fn with_margin(stay: Duration, percent: u32) -> Duration {
 /// Returns of how many millionths of further frames at most the stay is longer than any of
 /// `frames`, with a confidence of 95 %: the rule of three, `(1 - p)^n >= 0.05` has
 /// `p <= 3 / n`.
-fn longer_per_million(frames: u64) -> Option<u64> {
+pub(super) fn longer_per_million(frames: u64) -> Option<u64> {
     let millionths = 3_000_000u64.checked_add(frames.checked_sub(1)?)? / frames;
     (millionths < 1_000_000).then_some(millionths)
 }
@@ -451,12 +411,18 @@ impl StoredProfile {
         postcard::to_extend(&self, vec![VERSION]).expect("numbers always have a form")
     }
 
+    /// Returns whether some switch may take so long.
+    fn can_be(&self) -> bool {
+        let times = [self.latency_ps, self.per_frame_ps, self.budget_ps];
+        times.iter().all(|ps| *ps <= MAX_DELAY.as_ps())
+    }
+
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let [VERSION, content @ ..] = bytes else {
             return None;
         };
         match postcard::take_from_bytes(content) {
-            Ok((stored, [])) => Some(stored),
+            Ok((stored, [])) => Some(stored).filter(Self::can_be),
             Ok(_) | Err(_) => None,
         }
     }
@@ -512,6 +478,16 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn no_record_makes_a_switch_slower_than_any_can_be(
+            bytes in prop::collection::vec(any::<u8>(), 0..40),
+        ) {
+            if let Some(stored) = StoredProfile::from_bytes(&[&[VERSION][..], &bytes].concat()) {
+                let times = ProcessorTimes::from(stored);
+                prop_assert!(times.latency <= MAX_DELAY && times.per_frame <= MAX_DELAY);
+            }
+        }
+
         /// With a share of `p` beyond, so many in a row within have a chance of 5 % at most.
         #[test]
         fn the_share_is_what_so_many_frames_support(frames in 4u32..100_000_000) {

@@ -260,7 +260,10 @@ impl Controller {
             Message::MultipartReply(reply) => {
                 let Network { tables, owners, .. } = network;
                 match tables.counts_reported(ctx, slot, datapath, transaction, reply) {
-                    true => self.promises.hops_reported(ctx, network, datapath),
+                    true => {
+                        self.promises.hops_reported(ctx, network, datapath);
+                        self.promises.sent_reported(ctx, datapath);
+                    }
                     false => tables.reported(ctx, owners, datapath, transaction, reply),
                 }
             }

@@ -20,16 +20,17 @@ use wire::openflow::{DatapathId, PortNumber};
 use crate::flows::Flow;
 use crate::hop_audit::{HopAudit, LONGEST_BELIEVED, SMALLEST_ON_WIRE};
 use crate::northbound::{
-    Event, FlowId, HopDoubt, HopEvidence, ProcessorProfile, ProfileStanding, Reply, RequestId,
-    SwitchProfile,
+    Event, FlowId, HopDoubt, HopEvidence, ProcessorProfile, ProfileOffer, ProfileStanding, Reply,
+    RequestId, SwitchProfile,
 };
 use crate::place::{Place, PortId};
 
-use super::correction::AskedCorrection;
 use super::{Context, Network, Promises};
 
 /// By how much a stay may seem longer than it was: clocks of switches are no better.
 const CLOCK_STEP: Duration = Duration::from_us(1);
+/// Frames come as is promised.
+pub(super) const AS_PROMISED: (&[(DatapathId, Delay)], Delay) = (&[], Delay::ZERO);
 /// In a longer time than this a link may carry any number of frames.
 const LONGEST_COUNTED: Duration = Duration::from_secs(3_600);
 
@@ -40,7 +41,7 @@ pub struct ProfileWatch {
     /// The switches that are taken to be slower than the configuration says.
     pub(super) adopted: BTreeSet<DatapathId>,
     /// Who waits for the store to keep a profile.
-    pub(super) waiting: BTreeMap<DatapathId, (RequestId, Box<AskedCorrection>)>,
+    pub(super) waiting: BTreeMap<DatapathId, (RequestId, Box<ProfileOffer>)>,
 }
 
 /// What one switch has said.
@@ -141,6 +142,7 @@ impl Promises {
             Some(_) if !is_told => Some(HopDoubt::OtherBudget),
             Some(_) => None,
         };
+        let is_bounded = self.is_bounded(network);
         let watched = self.profiles.watched.entry(datapath).or_default();
         if let Some(doubt) = doubt {
             if watched.audit.doubt(doubt) {
@@ -157,7 +159,7 @@ impl Promises {
             explained: said.budget.into(),
             frames: said.frames,
         };
-        if watched.note((said.port, queue), stay) {
+        if is_bounded && watched.note((said.port, queue), stay) {
             network.tables.ask_for_counts(ctx);
             self.judge_profiles(ctx, network);
         }
@@ -174,6 +176,7 @@ impl Promises {
         let Some(session) = session.and_then(|slot| ctx.sessions.get(slot)) else {
             return;
         };
+        let is_bounded = self.is_bounded(network);
         let hops = &session.telemetry.hops;
         let watched = self.profiles.watched.entry(datapath).or_default();
         if watched.answers == hops.answers() {
@@ -191,14 +194,15 @@ impl Promises {
         let (risen, doubts) = watched.audit.take(ctx.now, &hops.said, most);
         let generation = self.reservations.generation();
         let is_settled = watched.generation.replace(generation) == Some(generation)
-            && self.reservations.slowdown().is_some();
+            && self.reservations.slowdown().is_some()
+            && is_bounded;
         for stay in risen.into_iter().filter(|_| is_settled) {
             let Some(flow) = network.owners.flows.get(stay.flow) else {
                 continue;
             };
             let class = flow.admission.requirement.class;
             let at = PortId::new(datapath, stay.port);
-            let bound = self.reservations.hop_bound(at, class, &[]);
+            let bound = self.reservations.hop_bound(at, class, AS_PROMISED);
             let Some(explained) =
                 bound.filter(|bound| stay.longest > bound.round_up() + CLOCK_STEP)
             else {
@@ -230,6 +234,12 @@ impl Promises {
         network.topology.view.set_profile(datapath, standing);
     }
 
+    /// Returns whether the bound of a hop is all that may hold a frame back: while more is
+    /// broken than promises cover, or a level of criticality changes, more may.
+    fn is_bounded(&self, network: &Network) -> bool {
+        !self.reservations.has_levels() && Self::too_much_broken(network).is_none()
+    }
+
     /// Says of each switch at which frames stayed too long whether it is why.
     pub(super) fn judge_profiles(&mut self, ctx: &mut Context, network: &mut Network) {
         let watched = self.profiles.watched.iter();
@@ -238,12 +248,14 @@ impl Promises {
         ctx.slow_switches
             .retain(|at, _| excess.iter().any(|(datapath, _)| datapath == at));
         for (datapath, _) in &excess {
+            // A policer lets so much pass before its time.
+            let early = ctx.let_through_early();
             let others = excess.iter().filter(|(other, _)| other != datapath);
             let others: Vec<_> = others.copied().collect();
             let stays = self.profiles.stays(*datapath);
             let own = stays.iter().filter(|((port, class), stay)| {
                 let at = PortId::new(*datapath, *port);
-                let bound = self.reservations.hop_bound(at, *class, &others);
+                let bound = self.reservations.hop_bound(at, *class, (&others, early));
                 bound.is_some_and(|bound| stay.longest > bound.round_up() + CLOCK_STEP)
             });
             let is_certain = own.count() > 0 && is_known_what_comes(ctx, network, *datapath);

@@ -26,6 +26,7 @@ use crate::view::Carrier;
 use crate::ways::KnownWays;
 
 use super::context::Memory;
+use super::contracts::ContractWatch;
 use super::hops::HopBudgets;
 use super::profile_watch::ProfileWatch;
 use super::requests::Desk;
@@ -95,6 +96,7 @@ pub struct Promises {
     pub judging: Judging,
     pub hops: HopBudgets,
     pub profiles: ProfileWatch,
+    pub contracts: ContractWatch,
 }
 
 impl Promises {
@@ -106,6 +108,7 @@ impl Promises {
             judging: Judging::new(now),
             hops: HopBudgets::default(),
             profiles: ProfileWatch::default(),
+            contracts: ContractWatch::default(),
         }
     }
 }
@@ -222,7 +225,7 @@ impl Promises {
         }
     }
 
-    fn too_much_broken(network: &Network) -> Option<usize> {
+    pub(super) fn too_much_broken(network: &Network) -> Option<usize> {
         network
             .owners
             .promises_are_suspended(&network.topology)

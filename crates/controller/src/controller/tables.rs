@@ -309,6 +309,21 @@ impl Tables {
         }
     }
 
+    /// Asks a switch what it has counted of the contracts that it polices.
+    pub fn ask_for_policed(&mut self, ctx: &mut Context, datapath: DatapathId) {
+        let slot = ctx.sessions.of_switch(datapath);
+        let session = slot.and_then(|slot| Some((slot, ctx.sessions.get_mut(slot)?)));
+        let Some((slot, session)) = session else {
+            return;
+        };
+        if session.telemetry.is_policed_due(ctx.now) {
+            let transaction = self.confirmations.transaction();
+            session.telemetry.policed.expect(transaction);
+            let question = RequestBody::Experimenter(Question::Policed.body());
+            MultipartRequest::new(question).emit(transaction, ctx.outbox.to(slot));
+        }
+    }
+
     /// Takes a part of what a switch has counted. Returns whether it was asked for that.
     pub fn counts_reported(
         &self,

@@ -22,6 +22,7 @@ impl Request {
             | Self::HopsAfter { .. }
             | Self::Promises
             | Self::Profiles
+            | Self::SuggestContract(_)
             | Self::CorrectProfile { is_dry: true, .. }
             | Self::Prepare(_)
             | Self::AssignClasses { .. }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+use calculus::admission::Spare;
 use controller::config::{
     BestEffortTraffic, Config, HostParameters, Metric, PortParameters, ProcessingParameters,
     SwitchParameters, Timers,
@@ -49,6 +50,8 @@ pub struct Blueprint {
     pub applications: Vec<ApplicationKind>,
     /// How many of a million frames are lost on each link between switches.
     pub loss_ppm: u32,
+    /// How budgets are fitted to the flows; nothing if they are fixed.
+    pub fit: Option<Spare>,
     budgets: Budgets,
     switches: usize,
 }
@@ -134,6 +137,7 @@ impl Blueprint {
             intruders: Vec::new(),
             applications: vec![ApplicationKind::Deterministic],
             loss_ppm: 0,
+            fit: None,
             budgets: Budgets {
                 processing: random.pick(&[60, 120, 400].map(Delay::from_us)),
                 port: random.pick(&[25, 60, 200].map(Delay::from_us)),
@@ -169,6 +173,7 @@ impl Blueprint {
             intruders: Vec::new(),
             applications: vec![ApplicationKind::Deterministic],
             loss_ppm: 0,
+            fit: None,
             budgets: AMPLE,
             switches,
         }
@@ -227,6 +232,7 @@ impl Blueprint {
             intruders: Vec::new(),
             applications: vec![ApplicationKind::Deterministic],
             loss_ppm: 0,
+            fit: None,
             budgets: Budgets {
                 processing: Delay::from_us(2_500),
                 port: Delay::from_us(1_300),
@@ -481,7 +487,7 @@ impl Blueprint {
             probe_key: None,
             claim: controller::mastery::Claim::default(),
             foreign_rules: controller::northbound::ForeignRules::Keep,
-            fit: None,
+            fit: self.fit,
             modes: None,
             policing: Some(units::Duration::ZERO),
             seed: self.seed,

@@ -12,6 +12,7 @@ mod intents;
 mod intruders;
 mod masters;
 mod moves;
+mod profiles;
 mod run;
 mod silence;
 mod states;

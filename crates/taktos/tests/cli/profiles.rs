@@ -1,0 +1,138 @@
+//! A real switch that is slower than its profile, and what its source sends, as an operator
+//! sees them.
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::testbed::{Testbed, eventually, stop};
+use crate::workplace::{Ended, Running};
+
+const OPENFLOW: &str = "tcp:127.0.0.1:6653";
+const FRAMES: u64 = 200;
+/// A switch that no machine is as fast as.
+const NETWORK: &str = r#"
+[scenario]
+title = "One switch"
+duration = "1 s"
+[network]
+host_rate = "40 Gbit/s"
+profile = "fast.toml"
+[switches]
+s1 = {}
+[hosts]
+h1 = { at = "s1" }
+h2 = { at = "s1" }
+[flows.any]
+kind = "udp"
+from = "h1"
+to = "h2"
+frame = "306 B"
+rate = "1 Mbit/s"
+deadline = "10 ms"
+"#;
+const PROFILE: &str = r#"
+about = "faster than any machine"
+[processing]
+latency = { value = "1 ns", origin = "stated", note = "to be contradicted" }
+per_frame = { value = "1 ns", origin = "stated", note = "to be contradicted" }
+[buffers]
+pool_frames = { value = 65536, origin = "stated", note = "enough" }
+queue_frames = { value = 4096, origin = "stated", note = "enough" }
+[control]
+flow_mod = { value = "1 ms", origin = "stated", note = "any" }
+packet_in = { value = "1 ms", origin = "stated", note = "any" }
+packet_out = { value = "1 ms", origin = "stated", note = "any" }
+barrier = { value = "1 ms", origin = "stated", note = "any" }
+echo = { value = "1 ms", origin = "stated", note = "any" }
+"#;
+
+#[test]
+fn a_switch_that_is_slower_than_its_profile_is_found_and_corrected() {
+    let test = "a_switch_that_is_slower_than_its_profile_is_found_and_corrected";
+    let Some(bed) = Testbed::or_skip(test, 2) else {
+        return;
+    };
+    bed.workplace.write("net.toml", NETWORK);
+    bed.workplace.write("fast.toml", PROFILE);
+    let start = |arguments: &[&str]| {
+        let command = bed.workplace.taktos(arguments);
+        bed.room.run(|| Running::start(command))
+    };
+    let http = ["--http", "127.0.0.1:8181", "--network", "net.toml"];
+    let mut controller = start(&[&["controller", "--openflow", OPENFLOW][..], &http].concat());
+    assert!(controller.says("programs ask at"));
+    let ports = ["--ports", "s1,s2", "--dpid", "1", "--engine", "packet"];
+    let switch = bed.start(&[&ports[..], &["--controller", OPENFLOW]].concat());
+    let ask = |line: &str| {
+        let command = bed.workplace.taktos(line.split(' '));
+        bed.room.run(|| {
+            let mut command = command;
+            Ended::from(command.output().unwrap())
+        })
+    };
+    let json = |line: &str| -> Value {
+        let ended = ask(&format!("{line} --json"));
+        assert_eq!(ended.code, Some(0), "{line}: {}", ended.stderr);
+        serde_json::from_str(&ended.stdout).unwrap()
+    };
+    eventually("both ends are policed and watched", || {
+        let asked = "admit sv --source h1 --destination h2 --rate 10M --deadline 100ms";
+        ask(&format!("{asked} --require enforced")).code == Some(0)
+    });
+    eventually("it holds", || json("flows sv")["promise"] == "holds");
+
+    let suggested = json("contract suggest sv --for 1");
+    assert_eq!(suggested["frames"], 0, "{suggested}");
+    let hosts = json("hosts");
+    let [from, to] = [0, 1].map(|host| address(&hosts["hosts"][host]["mac"]));
+    let mut left = bed.host(1);
+    let frame = [&to[..], &from, &[0x88, 0xb5], &[0; 86]].concat();
+    for _ in 0..FRAMES {
+        left.send_frame(&frame);
+        std::thread::yield_now();
+    }
+    let suggested = json("contract suggest sv --for 2");
+    assert_eq!(suggested["frames"], FRAMES, "{suggested}");
+    assert_eq!(suggested["exceeded"], 0, "{suggested}");
+
+    eventually("it is contradicted", || {
+        json("profile")["switches"][0]["standing"] == "contradicted"
+    });
+    let flow = json("flows sv");
+    assert_eq!(flow["promise"], "unknown", "{flow}");
+    assert!(ask("profile").stdout.contains("taktos profile adopt s1"));
+    let question = json("profile adopt s1 --dry-run");
+    assert_eq!(question["adopted"], false, "{question}");
+    assert_eq!(json("flows sv")["guarantee_ns"], flow["guarantee_ns"]);
+
+    let offer = json("profile adopt s1 --margin 50");
+
+    assert_eq!(
+        (&offer["adopted"], &offer["in_time"]),
+        (&true.into(), &1.into()),
+        "{offer}"
+    );
+    let profile = &json("profile")["switches"][0];
+    assert_eq!(profile["adopted"], true, "{profile}");
+    assert_eq!(profile["processor"], offer["after"], "{profile}");
+    eventually("it holds again", || json("flows sv")["promise"] == "holds");
+    let now = json("flows sv");
+    assert!(
+        now["guarantee_ns"].as_u64() > flow["guarantee_ns"].as_u64(),
+        "{now}"
+    );
+    let again = ask("profile adopt s1");
+    assert_eq!(again.code, Some(2), "{}", again.stderr);
+    assert_eq!(stop(switch).code, Some(0));
+    controller.signal(Signal::INT);
+    assert_eq!(controller.end().code, Some(0));
+}
+
+/// Returns an address as bytes.
+fn address(text: &Value) -> [u8; 6] {
+    let parts = text.as_str().unwrap().split(':');
+    let bytes: Vec<u8> = parts
+        .map(|part| u8::from_str_radix(part, 16).unwrap())
+        .collect();
+    bytes.try_into().unwrap()
+}
