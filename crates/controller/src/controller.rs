@@ -336,13 +336,10 @@ impl Controller {
                 promises.profiles.forget(ctx, datapath);
                 return network.forget_switch(ctx, id, datapath);
             }
-            Request::Profiles => promises.list_profiles(ctx, network),
-            Request::SuggestContract(name) => promises.suggest_contract(ctx, network, modes, name),
-            Request::CorrectProfile {
-                datapath,
-                wish,
-                is_dry,
-            } => return promises.correct_profile(ctx, network, id, (datapath, wish, is_dry)),
+            seen @ (Request::HopsAfter { .. }
+            | Request::Profiles
+            | Request::CorrectProfile { .. }
+            | Request::SuggestContract(_)) => return self.look_at_what_is_seen(id, seen),
             Request::Prepare(asked) => return promises.prepare(ctx, network, id, &asked),
             Request::AssignClasses {
                 requirements,
@@ -360,9 +357,6 @@ impl Controller {
                 Promises::list_flows(ctx, network, after, most.min(MAX_FLOWS_AT_ONCE))
             }
             Request::Flow(name) => Promises::show_flow(ctx, network, name),
-            Request::HopsAfter { after, most } => {
-                Promises::list_hops(ctx, network, after, most.min(MAX_FLOWS_AT_ONCE))
-            }
             Request::Topology => Reply::Topology(owners.topology_summary(topology)),
             Request::Promises => Reply::Promises(Box::new(promises.promises(owners))),
             Request::AddIntents(intents) => {
@@ -395,6 +389,26 @@ impl Controller {
                 let statistics = self.southbound.statistics(ctx, &mut network.tables);
                 Reply::Statistics(Box::new(statistics))
             }
+        };
+        ctx.outbox.reply(id, reply);
+    }
+
+    /// Answers what is asked of what switches have seen of frames.
+    fn look_at_what_is_seen(&mut self, id: RequestId, request: Request) {
+        let Self { ctx, network, .. } = self;
+        let (promises, modes) = (&mut self.promises, &self.modes);
+        let reply = match request {
+            Request::HopsAfter { after, most } => {
+                Promises::list_hops(ctx, network, after, most.min(MAX_FLOWS_AT_ONCE))
+            }
+            Request::Profiles => promises.list_profiles(ctx, network),
+            Request::SuggestContract(name) => promises.suggest_contract(ctx, network, modes, name),
+            Request::CorrectProfile {
+                datapath,
+                wish,
+                is_dry,
+            } => return promises.correct_profile(ctx, network, id, (datapath, wish, is_dry)),
+            _ => unreachable!("nothing else is asked of it"),
         };
         ctx.outbox.reply(id, reply);
     }

@@ -10,7 +10,7 @@ use units::{Duration, Instant};
 use wire::openflow::multipart::{
     FlowStatistics, MultipartReply, PortStatistics, ReplyBody, TableStatistics,
 };
-use wire::openflow::{Cookie, PortNumber, TransactionId, taktos};
+use wire::openflow::{Cookie, Experimenter, PortNumber, TransactionId, taktos};
 
 use crate::northbound::{FlowId, HopCount};
 
@@ -168,37 +168,48 @@ impl Telemetry {
                     self.flows.finish();
                 }
             }
-            ReplyBody::Experimenter(body) if self.policed.part(transaction).is_some() => {
-                if let (Some(begun), Ok(Some(taktos::Answer::Policed(entries)))) =
-                    (self.policed.part(transaction), taktos::Answer::parse(body))
-                {
-                    for entry in entries.iter().map_while(Result::ok) {
-                        if let Some(flow) = owner_of(entry.cookie) {
-                            begun.entry(flow).or_default().add(&entry);
-                        }
-                    }
-                }
-                if !reply.more {
-                    self.policed.finish();
-                }
-            }
             ReplyBody::Experimenter(body) => {
-                let Some(begun) = self.hops.part(transaction) else {
-                    return false;
-                };
-                if let Ok(Some(taktos::Answer::Hops(hops))) = taktos::Answer::parse(body) {
-                    for record in hops.records.iter().map_while(Result::ok) {
-                        if let Some(flow) = owner_of(record.cookie) {
-                            let count = begun.entry((flow, record.port)).or_default();
-                            add(count, &record);
-                        }
-                    }
-                }
-                if !reply.more {
-                    self.hops.finish();
-                }
+                return self.take_ours(transaction, (body, reply.more), owner_of);
             }
             _ => return false,
+        }
+        true
+    }
+
+    /// Takes a part of an answer to a question of our extension.
+    fn take_ours(
+        &mut self,
+        transaction: TransactionId,
+        (body, is_more): (&Experimenter<'_>, bool),
+        owner_of: impl Fn(Cookie) -> Option<FlowId>,
+    ) -> bool {
+        let answer = taktos::Answer::parse(body).ok().flatten();
+        if let Some(begun) = self.policed.part(transaction) {
+            if let Some(taktos::Answer::Policed(entries)) = answer {
+                for entry in entries.iter().map_while(Result::ok) {
+                    if let Some(flow) = owner_of(entry.cookie) {
+                        begun.entry(flow).or_default().add(&entry);
+                    }
+                }
+            }
+            if !is_more {
+                self.policed.finish();
+            }
+            return true;
+        }
+        let Some(begun) = self.hops.part(transaction) else {
+            return false;
+        };
+        if let Some(taktos::Answer::Hops(hops)) = answer {
+            for record in hops.records.iter().map_while(Result::ok) {
+                if let Some(flow) = owner_of(record.cookie) {
+                    let count = begun.entry((flow, record.port)).or_default();
+                    add(count, &record);
+                }
+            }
+        }
+        if !is_more {
+            self.hops.finish();
         }
         true
     }

@@ -83,14 +83,7 @@ fn a_switch_that_is_slower_than_its_profile_is_found_and_corrected() {
 
     let suggested = json("contract suggest sv --for 1");
     assert_eq!(suggested["frames"], 0, "{suggested}");
-    let hosts = json("hosts");
-    let [from, to] = [0, 1].map(|host| address(&hosts["hosts"][host]["mac"]));
-    let mut left = bed.host(1);
-    let frame = [&to[..], &from, &[0x88, 0xb5], &[0; 86]].concat();
-    for _ in 0..FRAMES {
-        left.send_frame(&frame);
-        std::thread::yield_now();
-    }
+    send(&bed, &json("hosts"));
     let suggested = json("contract suggest sv --for 2");
     assert_eq!(suggested["frames"], FRAMES, "{suggested}");
     assert_eq!(suggested["exceeded"], 0, "{suggested}");
@@ -128,6 +121,17 @@ fn a_switch_that_is_slower_than_its_profile_is_found_and_corrected() {
     assert_eq!(controller.end().code, Some(0));
 }
 
+/// Sends frames from the first of the hosts to the second.
+fn send(bed: &Testbed, hosts: &Value) {
+    let [from, to] = [0, 1].map(|host| address(&hosts["hosts"][host]["mac"]));
+    let mut left = bed.host(1);
+    let frame = [&to[..], &from, &[0x88, 0xb5], &[0; 86]].concat();
+    for _ in 0..FRAMES {
+        left.send_frame(&frame);
+        std::thread::yield_now();
+    }
+}
+
 /// Returns an address as bytes.
 fn address(text: &Value) -> [u8; 6] {
     let parts = text.as_str().unwrap().split(':');
@@ -135,4 +139,33 @@ fn address(text: &Value) -> [u8; 6] {
         .map(|part| u8::from_str_radix(part, 16).unwrap())
         .collect();
     bytes.try_into().unwrap()
+}
+
+/// The source that exceeds its contract is dropped, and named, in a run with real frames.
+#[test]
+fn who_exceeds_a_contract_in_the_lab_is_named() {
+    let workplace = crate::workplace::Workplace::new();
+    let excess = "[[events]]\nat = \"1 s\"\nkind = \"exceed\"\nflow = \"control\"\nfactor = 40.0\n";
+    let longer = crate::workplace::PAIR.replace("\"1 s\"", "\"3 s\"");
+    workplace.write("excess.toml", format!("{longer}\n{excess}"));
+    let line = "run excess.toml --world lab --profile committed --json";
+
+    let ended = workplace.run(&line.split(' ').collect::<Vec<_>>());
+
+    if ended.code == Some(4) {
+        crate::testbed::skip("who_exceeds_a_contract_in_the_lab_is_named");
+        return;
+    }
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let culprits = report["culprits"].as_array().unwrap();
+    let named: Vec<_> = culprits
+        .iter()
+        .map(|it| (&it["kind"], &it["name"]))
+        .collect();
+    assert_eq!(
+        named,
+        [(&"source".into(), &"control".into())],
+        "{culprits:?}"
+    );
+    assert!(culprits[0]["frames"].as_u64() > Some(0), "{culprits:?}");
 }
