@@ -493,7 +493,7 @@ fn a_view_on_a_terminal_gives_it_back_as_it_was() {
 type Expected = (&'static [&'static str], i32, &'static str);
 
 #[rustfmt::skip]
-const ANSWERS: [Expected; 20] = [
+const ANSWERS: [Expected; 23] = [
     (&["topology"], 0, "no switch has connected yet"),
     (&["hosts"], 0, "no host is known yet"),
     (&["flows"], 0, "no flow is admitted"),
