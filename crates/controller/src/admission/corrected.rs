@@ -8,7 +8,7 @@ use calculus::admission::{Constraint, Lateness, MAX_DELAY, ProcessorTimes, Reque
 use units::Delay;
 use wire::openflow::DatapathId;
 
-use super::{Place, Refused, ReservationId, Reservations, Reserved};
+use super::{LedgerPlace, Refused, ReservationId, Reservations, Reserved};
 use crate::northbound::Requirement;
 use crate::place::PortId;
 use crate::ways::Ways;
@@ -22,7 +22,7 @@ pub enum Uncorrectable {
     Levels,
     /// What is promised, all of it, cannot be carried then.
     Overload {
-        place: Option<Place>,
+        place: Option<LedgerPlace>,
         constraint: Constraint,
     },
 }
@@ -47,7 +47,7 @@ impl Reservations {
     }
 
     fn budget_of(&self, datapath: DatapathId) -> Option<Delay> {
-        let stage = *self.stages.get(&Place::Switch(datapath))?;
+        let stage = *self.stages.get(&LedgerPlace::Switch(datapath))?;
         self.ledger.stages()[stage.0 as usize].budget(0)
     }
 
@@ -71,8 +71,8 @@ impl Reservations {
             Some(stage) => self.ledger.bound_at(*stage, class, &lateness),
             None => Some(Delay::ZERO),
         };
-        let processor = bound(Place::Switch(port.datapath), 0)?;
-        processor.checked_add(bound(Place::Port(port), class)?)
+        let processor = bound(LedgerPlace::Switch(port.datapath), 0)?;
+        processor.checked_add(bound(LedgerPlace::Port(port), class)?)
     }
 
     /// Returns the stages at which frames are counted that a switch holds back: its
@@ -81,9 +81,9 @@ impl Reservations {
         &self,
         datapath: DatapathId,
     ) -> impl Iterator<Item = calculus::admission::StageId> + '_ {
-        let processor = self.stages.get(&Place::Switch(datapath)).copied();
+        let processor = self.stages.get(&LedgerPlace::Switch(datapath)).copied();
         let ports = self.stages.iter().filter_map(move |(place, stage)| {
-            let is_port = matches!(place, Place::Port(port) if port.datapath == datapath);
+            let is_port = matches!(place, LedgerPlace::Port(port) if port.datapath == datapath);
             (is_port && processor.is_none()).then_some(*stage)
         });
         processor.into_iter().chain(ports)
@@ -96,7 +96,7 @@ impl Reservations {
         datapath: DatapathId,
         more: Delay,
     ) -> Option<ProcessorTimes> {
-        let stage = *self.stages.get(&Place::Switch(datapath))?;
+        let stage = *self.stages.get(&LedgerPlace::Switch(datapath))?;
         let bound = self.ledger.bound_at(stage, 0, &Lateness::default())?;
         let bound = bound.checked_add(more)?;
         Some(ProcessorTimes {
@@ -123,7 +123,7 @@ impl Reservations {
         let mut corrected = self.clone();
         corrected.parameters = Arc::new(parameters);
         corrected.changes += 1;
-        let Some(stage) = self.stages.get(&Place::Switch(datapath)) else {
+        let Some(stage) = self.stages.get(&LedgerPlace::Switch(datapath)) else {
             return Ok((corrected, BTreeMap::new()));
         };
         let with = self.ledger.with_processor(*stage, times, deadlines);
