@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use wire::ethernet::Header;
 use wire::message_shim::MessageShim;
-use wire::neighbour_discovery::Message;
+use wire::neighbour_discovery::NdMessage;
 use wire::{arp::Arp, dhcp::Dhcp, ipv4, ipv6, udp};
 
 fuzz_target!(|data: &[u8]| {
@@ -43,10 +43,10 @@ fn addresses(packet: &[u8]) {
     }
     out.clear();
     if let Ok((ip, payload)) = ipv6::Header::parse(packet)
-        && let Ok(message) = Message::parse(&ip, payload)
+        && let Ok(message) = NdMessage::parse(&ip, payload)
     {
         message.emit_packet(&ip, &mut out);
         let (ip, payload) = ipv6::Header::parse(&out).expect("what we write can be read");
-        assert_eq!(Message::parse(&ip, payload), Ok(message));
+        assert_eq!(NdMessage::parse(&ip, payload), Ok(message));
     }
 }

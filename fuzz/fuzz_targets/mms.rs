@@ -6,20 +6,20 @@ use std::net::Ipv4Addr;
 
 use libfuzzer_sys::fuzz_target;
 use measure::traffic::Addresses;
-use measure::traffic::mms::{Client, Config, LONGEST_VALUE, Server};
+use measure::traffic::mms::{Client, MmsClientConfig, LONGEST_VALUE, Server};
 use units::{Duration, Instant};
 use wire::ethernet::MacAddress;
-use wire::mms::{FIRST_INVOCATION, LAST_INVOCATION, LONGEST_NAME, Message};
+use wire::mms::{FIRST_INVOCATION, LAST_INVOCATION, LONGEST_NAME, MmsMessage};
 
 fuzz_target!(|data: &[u8]| {
-    if let Ok((message, _)) = Message::parse(data)
+    if let Ok((message, _)) = MmsMessage::parse(data)
         && is_ours(&message)
     {
         let mut out = Vec::new();
         message.emit(&mut out);
-        assert_eq!(Message::parse(&out), Ok((message, &[][..])));
+        assert_eq!(MmsMessage::parse(&out), Ok((message, &[][..])));
     }
-    let mut client = Client::new(&Config {
+    let mut client = Client::new(&MmsClientConfig {
         addresses: addresses(),
         period: Duration::from_ms(1),
         start: Instant::ZERO,
@@ -36,9 +36,9 @@ fuzz_target!(|data: &[u8]| {
 });
 
 /// Tells whether we would say it.
-fn is_ours(message: &Message<'_>) -> bool {
+fn is_ours(message: &MmsMessage<'_>) -> bool {
     match message {
-        Message::Read {
+        MmsMessage::Read {
             invocation,
             domain,
             item,
@@ -46,14 +46,14 @@ fn is_ours(message: &Message<'_>) -> bool {
             (FIRST_INVOCATION..=LAST_INVOCATION).contains(invocation)
                 && [domain, item].iter().all(|it| it.len() <= LONGEST_NAME)
         }
-        Message::Value { invocation, value } => {
+        MmsMessage::Value { invocation, value } => {
             (FIRST_INVOCATION..=LAST_INVOCATION).contains(invocation)
                 && value.len() <= LONGEST_VALUE
         }
-        Message::ConnectRequest
-        | Message::ConnectConfirm
-        | Message::Associate
-        | Message::Accept => true,
+        MmsMessage::ConnectRequest
+        | MmsMessage::ConnectConfirm
+        | MmsMessage::Associate
+        | MmsMessage::Accept => true,
     }
 }
 

@@ -16,7 +16,7 @@
 
 use std::time::{Duration, Instant};
 
-use calculus::admission::routes::{Cable, Disjoint, End, Ends, Map, NodeId};
+use calculus::admission::routes::{Cable, Disjoint, Ends, Map, NodeId, PortRef};
 use calculus::admission::{CLASSES, FailureId, Ledger, Request, Room, Spare, Stage, StageId, Tree};
 use divan::Bencher;
 use divan::counter::ItemsCount;
@@ -372,7 +372,7 @@ fn torus() -> (Vec<Stage>, Vec<Cable>) {
     let (processor, port) = (&ring[0], &ring[SWITCHES as usize]);
     let mut all = vec![processor.clone(); SWITCHES as usize];
     all.extend(vec![port.clone(); 5 * SWITCHES as usize]);
-    let end = |node, side| End {
+    let end = |node, side| PortRef {
         node: NodeId(node),
         port: torus_port(node, side),
     };
@@ -396,7 +396,7 @@ fn wanted(at: u32) -> (Request, Ends<'static>) {
         at.wrapping_mul(31) % SWITCHES,
         at.wrapping_mul(17) / 7 % SWITCHES,
     );
-    let end = End {
+    let end = PortRef {
         node: NodeId(to),
         port: torus_port(to, 4),
     };

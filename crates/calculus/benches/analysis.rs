@@ -20,7 +20,7 @@ use std::hint::black_box;
 
 use calculus::analysis::tfa::{self, TfaEngine};
 use calculus::analysis::{
-    Flow, FlowId, Multiplexing, Network, RateLatency, Server, ServerId, TokenBucket,
+    FlowId, Multiplexing, RateLatency, Server, ServerFlow, ServerGraph, ServerId, TokenBucket,
 };
 use units::Seeded;
 use units::fine::{Data, Rate, Time};
@@ -110,7 +110,7 @@ fn longest_stall(during: std::time::Duration) -> std::time::Duration {
     longest
 }
 
-fn torus(random: &mut Seeded) -> Network {
+fn torus(random: &mut Seeded) -> ServerGraph {
     let rate = Rate::of_bps(10_000_000_000).expect("below 18 Tbit/s");
     let server = Server {
         service: vec![RateLatency {
@@ -121,7 +121,7 @@ fn torus(random: &mut Seeded) -> Network {
         multiplexing: Multiplexing::Fifo,
     };
     let servers = vec![server; PORTS.try_into().expect("small")];
-    let mut network = Network::new(servers).expect("each has a service");
+    let mut network = ServerGraph::new(servers).expect("each has a service");
     network.line_shaping = true;
     network.packetizer = true;
     for _ in 0..FLOWS {
@@ -132,7 +132,7 @@ fn torus(random: &mut Seeded) -> Network {
 
 /// Servers of up to four times the rate that they need, each of whose flows goes on
 /// to one of the next eighth of all servers.
-fn feed_forward(random: &mut Seeded, ports: u32, buckets: u64, priorities: u64) -> Network {
+fn feed_forward(random: &mut Seeded, ports: u32, buckets: u64, priorities: u64) -> ServerGraph {
     let mut flows = Vec::new();
     let mut needed = vec![1; ports as usize];
     for _ in 0..FLOWS {
@@ -168,7 +168,7 @@ fn feed_forward(random: &mut Seeded, ports: u32, buckets: u64, priorities: u64) 
             _ => Multiplexing::StrictPriority,
         },
     });
-    let mut network = Network::new(servers.collect()).expect("each has a service");
+    let mut network = ServerGraph::new(servers.collect()).expect("each has a service");
     for flow in flows {
         network.add(&flow).expect("it makes sense");
     }
@@ -176,9 +176,9 @@ fn feed_forward(random: &mut Seeded, ports: u32, buckets: u64, priorities: u64) 
 }
 
 /// A flow that goes from a switch into one of four directions, by random steps.
-fn flow(random: &mut Seeded) -> Flow {
+fn flow(random: &mut Seeded) -> ServerFlow {
     let burst = Data::of_bits(8 * between(random, 84, 1_538)).expect("small");
-    Flow {
+    ServerFlow {
         buckets: vec![TokenBucket {
             rate: Rate::of_bps(between(random, 1_000_000, 9_000_000)).expect("small"),
             burst,
@@ -208,7 +208,7 @@ fn path(random: &mut Seeded) -> Vec<ServerId> {
     hops.collect()
 }
 
-fn grow(flow: &mut Flow, times: u64) {
+fn grow(flow: &mut ServerFlow, times: u64) {
     for bucket in &mut flow.buckets {
         bucket.burst = Data::from_ubits(bucket.burst.as_ubits() * times);
     }

@@ -14,13 +14,13 @@ use std::hint::black_box;
 
 use calculus::analysis::ludb::Effort;
 use calculus::analysis::{
-    Analysis, Flow, Method, Multiplexing, Network, NotApplicable, RateLatency, Server, ServerId,
-    TokenBucket, analyze, ludb, pmoo, sfa, tfa, tfa_dnc, tma,
+    Analysis, Method, Multiplexing, NotApplicable, RateLatency, Server, ServerFlow, ServerGraph,
+    ServerId, TokenBucket, analyze, ludb, pmoo, sfa, tfa, tfa_dnc, tma,
 };
 use units::Seeded;
 use units::fine::{Data, Rate, Time};
 
-type Analyze = fn(&Network) -> Result<Analysis, NotApplicable>;
+type Analyze = fn(&ServerGraph) -> Result<Analysis, NotApplicable>;
 
 const METHODS: [(&str, Analyze); 8] = [
     ("tfa", tfa::analyze),
@@ -73,7 +73,7 @@ fn count_bounded(analysis: &Analysis) -> usize {
         .count()
 }
 
-fn network(servers: u32, flows: u32, random: &mut Seeded) -> Network {
+fn network(servers: u32, flows: u32, random: &mut Seeded) -> ServerGraph {
     let paths: Vec<_> = (0..flows).map(|_| path(servers, random)).collect();
     let servers = (0..servers).map(|id| {
         let crossing = paths.iter().filter(|path| path.contains(&ServerId(id)));
@@ -88,9 +88,9 @@ fn network(servers: u32, flows: u32, random: &mut Seeded) -> Network {
             multiplexing: Multiplexing::Fifo,
         }
     });
-    let mut network = Network::new(servers.collect()).expect("every server has a rate");
+    let mut network = ServerGraph::new(servers.collect()).expect("every server has a rate");
     for path in paths {
-        let flow = Flow {
+        let flow = ServerFlow {
             buckets: vec![TokenBucket {
                 rate: Rate::of_bps(1_000_000).expect("1 Mbit/s"),
                 burst: Data::of_bits(1_000).expect("1 kbit"),

@@ -1,6 +1,6 @@
 //! Worst-case bounds of a whole network of servers, by several methods.
 //!
-//! A [`Network`] is a set of servers and of flows that cross them. Each method
+//! A [`ServerGraph`] is a set of servers and of flows that cross them. Each method
 //! takes it and returns a bound for each flow, or says why it does not apply.
 //! Methods are incomparable: which bound is the smallest differs from flow to
 //! flow, so [`Method::Best`] takes the minimum for each.
@@ -22,8 +22,8 @@ pub mod tma;
 
 pub use budget::{AnalysisProgress, Budget};
 pub use network::{
-    Crossing, Flow, FlowId, Multiplexing, Network, NetworkError, RateLatency, Server, ServerId,
-    TokenBucket,
+    Crossing, FlowId, Multiplexing, NetworkError, RateLatency, Server, ServerFlow, ServerGraph,
+    ServerId, TokenBucket,
 };
 
 use thiserror::Error;
@@ -84,7 +84,7 @@ impl Method {
 /// # Errors
 ///
 /// Why the method says nothing of this network.
-pub fn analyze(network: &Network, method: Method) -> Result<Analysis, NotApplicable> {
+pub fn analyze(network: &ServerGraph, method: Method) -> Result<Analysis, NotApplicable> {
     analyze_within(network, method, &Budget::unlimited())
 }
 
@@ -95,7 +95,7 @@ pub fn analyze(network: &Network, method: Method) -> Result<Analysis, NotApplica
 ///
 /// As [`analyze`].
 pub fn analyze_within(
-    network: &Network,
+    network: &ServerGraph,
     method: Method,
     budget: &Budget,
 ) -> Result<Analysis, NotApplicable> {

@@ -2,7 +2,7 @@
 //! does not: no sum overflows, nothing divides by nothing, nothing runs for ever.
 
 use calculus::analysis::{
-    self, Flow, Method, Multiplexing, Network, RateLatency, Server, ServerId, TokenBucket,
+    self, Method, Multiplexing, RateLatency, Server, ServerFlow, ServerGraph, ServerId, TokenBucket,
 };
 use proptest::prelude::*;
 use units::fine::{Data, Rate, Time};
@@ -33,7 +33,7 @@ proptest! {
     }
 }
 
-fn networks() -> impl Strategy<Value = Network> {
+fn networks() -> impl Strategy<Value = ServerGraph> {
     let order = prop_oneof![
         3 => Just(Multiplexing::Fifo),
         1 => Just(Multiplexing::Arbitrary),
@@ -65,7 +65,7 @@ fn networks() -> impl Strategy<Value = Network> {
             link: link.map(|rate| Rate::from_ubps(rate.max(1))),
             multiplexing,
         });
-        let mut network = Network::new(servers.collect()).expect("each has a rate");
+        let mut network = ServerGraph::new(servers.collect()).expect("each has a rate");
         (network.line_shaping, network.packetizer) = (shaping, packets);
         for (buckets, packet, priority, path) in flows {
             let least = buckets.iter().map(|(_, burst)| *burst).min().unwrap_or(0);
@@ -77,7 +77,7 @@ fn networks() -> impl Strategy<Value = Network> {
                     crossed.push(server);
                 }
             }
-            let flow = Flow {
+            let flow = ServerFlow {
                 buckets: buckets
                     .into_iter()
                     .map(|(rate, burst)| TokenBucket {

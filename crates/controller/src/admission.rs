@@ -36,7 +36,7 @@ use modal::Modal;
 pub use calculus::admission::{Constraint, Fits, FlowId as ReservationId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum LedgerPlace {
     /// The processing stage of a switch.
     Switch(DatapathId),
     Port(PortId),
@@ -45,7 +45,7 @@ pub enum Place {
 /// Why the ledger refused, with places instead of numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    pub place: Option<Place>,
+    pub place: Option<LedgerPlace>,
     /// After the failure of which link, if after one.
     pub after: Option<LinkEnds>,
     /// At which level of criticality, if at one above the lowest.
@@ -76,10 +76,10 @@ pub struct Reservations {
     pub(crate) ledger: Ledger,
     /// What is promised at each level and while it changes, if there are modes.
     modal: Option<Modal>,
-    pub(crate) places: Vec<Place>,
-    stages: BTreeMap<Place, StageId>,
+    pub(crate) places: Vec<LedgerPlace>,
+    stages: BTreeMap<LedgerPlace, StageId>,
     /// The ports at which nothing is promised, as probes alone break this there.
-    crowded: BTreeMap<Place, Constraint>,
+    crowded: BTreeMap<LedgerPlace, Constraint>,
     links: Vec<LinkEnds>,
     failures: BTreeMap<LinkEnds, FailureId>,
 }
@@ -198,7 +198,7 @@ impl Reservations {
     /// Returns a copy of the ledger, where its stages are, and the links whose
     /// failures it provides for.
     #[must_use]
-    pub fn copy(&self) -> (Ledger, Vec<Place>, Vec<LinkEnds>) {
+    pub fn copy(&self) -> (Ledger, Vec<LedgerPlace>, Vec<LinkEnds>) {
         (self.ledger.clone(), self.places.clone(), self.links.clone())
     }
 
@@ -318,7 +318,7 @@ impl Reservations {
 
     /// Returns the processing stage of a switch, or `None` if it has none.
     pub(crate) fn add_switch(&mut self, datapath: DatapathId) -> Option<StageId> {
-        let place = Place::Switch(datapath);
+        let place = LedgerPlace::Switch(datapath);
         if let Some(stage) = self.stages.get(&place) {
             return Some(*stage);
         }
@@ -350,7 +350,7 @@ impl Reservations {
     }
 
     pub(crate) fn add_port(&mut self, port: PortId) -> StageId {
-        let place = Place::Port(port);
+        let place = LedgerPlace::Port(port);
         if let Some(stage) = self.stages.get(&place) {
             return *stage;
         }
@@ -398,7 +398,7 @@ impl Reservations {
         }
     }
 
-    fn add_stage(&mut self, place: Place, stage: Stage) -> StageId {
+    fn add_stage(&mut self, place: LedgerPlace, stage: Stage) -> StageId {
         if let Some(modal) = &mut self.modal {
             modal.add_stage(&stage);
         }

@@ -12,7 +12,7 @@ use calculus::admission::{Chosen, Largest, Request, Slowdown, Stage};
 use units::Delay;
 use wire::openflow::DatapathId;
 
-use crate::admission::{Place, ReservationId, Reservations};
+use crate::admission::{LedgerPlace, ReservationId, Reservations};
 use crate::config::{PortParameters, SwitchParameters};
 
 /// The budgets that there are, and what was expected in vain.
@@ -85,15 +85,15 @@ impl Reservations {
 
 /// Writes the budgets of a stage into the parameters of its switch. A class that no flow
 /// uses is left without: with any budget but none it has to wait for a frame.
-fn give(switches: &mut BTreeMap<DatapathId, SwitchParameters>, place: Place, stage: &Stage) {
+fn give(switches: &mut BTreeMap<DatapathId, SwitchParameters>, place: LedgerPlace, stage: &Stage) {
     match (place, stage) {
-        (Place::Switch(datapath), Stage::Processing { budget, .. }) => {
+        (LedgerPlace::Switch(datapath), Stage::Processing { budget, .. }) => {
             let switch = switches.get_mut(&datapath);
             if let Some(processing) = switch.and_then(|switch| switch.processing.as_mut()) {
                 processing.budget = *budget;
             }
         }
-        (Place::Port(port), Stage::Port { budgets, .. }) => {
+        (LedgerPlace::Port(port), Stage::Port { budgets, .. }) => {
             if let Some(switch) = switches.get_mut(&port.datapath) {
                 let parameters = *switch.port(port.port);
                 let parameters = PortParameters {
@@ -103,7 +103,8 @@ fn give(switches: &mut BTreeMap<DatapathId, SwitchParameters>, place: Place, sta
                 switch.ports.insert(port.port, parameters);
             }
         }
-        (Place::Switch(_), Stage::Port { .. }) | (Place::Port(_), Stage::Processing { .. }) => {
+        (LedgerPlace::Switch(_), Stage::Port { .. })
+        | (LedgerPlace::Port(_), Stage::Processing { .. }) => {
             unreachable!("a place has a stage of its kind")
         }
     }

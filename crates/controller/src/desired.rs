@@ -33,8 +33,8 @@ pub use entry_owner::{
     COOKIE_MASK_OURS, COOKIE_MASK_SLICE, COOKIE_OURS, EntryOwner, cookie, flow_of, is_derived,
     is_guard, slice_cookie, slice_of,
 };
-pub use form::{Form, RulePlace, Shape, Stencil};
-use table::{Connection, Sent, Table};
+pub use form::{Form, MatchShape, RulePlace, Stencil};
+use table::{Connection, SentRef, Table};
 
 /// The most entries that are wanted at a time, on all switches together.
 pub const MAX_RULES: usize = 1 << 22;
@@ -455,7 +455,7 @@ impl Desired {
             return Order::Nothing;
         };
         table.note(place);
-        table.send(Sent::Loss(subject));
+        table.send(SentRef::Loss(subject));
         let Some(next) = next else {
             let number = table.places.remove(&place);
             let gone = number.and_then(|number| table.rules.remove(number));

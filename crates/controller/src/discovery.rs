@@ -66,7 +66,7 @@ impl Prober {
         class: u8,
         out: &mut Vec<u8>,
     ) {
-        let kind = Kind::of(destination);
+        let kind = ProbeKind::of(destination);
         let origin = Origin {
             datapath: port.datapath,
             port: port.port,
@@ -94,14 +94,14 @@ impl Prober {
     pub fn origin(&self, now: Instant, destination: MacAddress, payload: &[u8]) -> Option<PortId> {
         let origin = Lldp::parse(payload).ok()?.origin?;
         let port = PortId::new(origin.datapath, origin.port);
-        let (epoch, kind) = (epoch(now), Kind::of(destination));
+        let (epoch, kind) = (epoch(now), ProbeKind::of(destination));
         let is_ours = self.key.is_none()
             || origin.tag == self.tag(epoch, port, kind)
             || epoch > 0 && origin.tag == self.tag(epoch - 1, port, kind);
         is_ours.then_some(port)
     }
 
-    fn tag(&self, epoch: u64, port: PortId, kind: Kind) -> Option<u64> {
+    fn tag(&self, epoch: u64, port: PortId, kind: ProbeKind) -> Option<u64> {
         let key = self.key?;
         let mut name = [0; 29];
         name[..8].copy_from_slice(&port.datapath.0.to_be_bytes());
@@ -115,12 +115,12 @@ impl Prober {
 
 /// What a probe is for: one that says where a link ends is no echo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ProbeKind {
     Link = 0,
     Echo = 1,
 }
 
-impl Kind {
+impl ProbeKind {
     fn of(destination: MacAddress) -> Self {
         match destination == ECHO || destination == ECHOED {
             true => Self::Echo,

@@ -39,7 +39,7 @@ use crate::northbound::{HostRefusal, StaticHost};
 use crate::place::PortId;
 use crate::view::{Carrier, Control, Host, HostOrigin, MAX_ADDRESSES, MAX_HOSTS, View};
 
-use moves::{Moves, Verdict};
+use moves::{MoveVerdict, Moves};
 use sighting::{Claim, Sighting};
 
 /// The most hosts that are learned at one port: one that forges addresses fills
@@ -57,7 +57,7 @@ pub const DISPUTE_INTERVAL: Duration = Duration::from_secs(60);
 
 /// What became known of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum HostChange {
     /// Its port, which was not known.
     Found { name: String, port: PortId },
     Moved {
@@ -143,7 +143,7 @@ impl Hosts {
 
     /// Attaches the hosts that were named at ports of a switch that is connected
     /// now.
-    pub fn attach(&self, view: &mut View, datapath: DatapathId) -> Vec<Change> {
+    pub fn attach(&self, view: &mut View, datapath: DatapathId) -> Vec<HostChange> {
         let named = self.named.iter();
         let here = named.filter_map(|(mac, named)| {
             let port = named.attachment.filter(|port| port.datapath == datapath)?;
@@ -160,21 +160,21 @@ impl Hosts {
                 ..known.clone()
             };
             view.set_host(host)?;
-            Some(Change::Found { name, port })
+            Some(HostChange::Found { name, port })
         })
         .collect()
     }
 
     /// Puts a host where it was last seen before the start, unless it is known to be
     /// somewhere. Returns what to tell.
-    pub fn remember(&self, view: &mut View, mac: MacAddress, port: PortId) -> Option<Change> {
+    pub fn remember(&self, view: &mut View, mac: MacAddress, port: PortId) -> Option<HostChange> {
         let known = view.host_by_mac(mac).and_then(|host| host.attachment);
         let is_full = view.hosts_at(port).count() >= MAX_LEARNED_AT_PORT;
         if known.is_some() || is_full || view.port(port).is_none() || !place(view, mac, port) {
             return None;
         }
         let name = view.host_by_mac(mac)?.name.clone();
-        Some(Change::Found { name, port })
+        Some(HostChange::Found { name, port })
     }
 
     /// Checks whether a host can be named so.
@@ -197,7 +197,11 @@ impl Hosts {
     /// # Errors
     ///
     /// If its name is that of another host, or there are too many hosts.
-    pub fn set(&mut self, view: &mut View, host: StaticHost) -> Result<Vec<Change>, HostRefusal> {
+    pub fn set(
+        &mut self,
+        view: &mut View,
+        host: StaticHost,
+    ) -> Result<Vec<HostChange>, HostRefusal> {
         check_room(view, &host)?;
         let StaticHost {
             name,
@@ -269,7 +273,7 @@ impl Hosts {
         (port, end): (PortId, Option<PortId>),
         header: &Header,
         payload: &[u8],
-    ) -> Vec<Change> {
+    ) -> Vec<HostChange> {
         let mut changes = Vec::new();
         let Some(sighting) = Sighting::of(header, payload) else {
             return changes;
@@ -288,21 +292,21 @@ impl Hosts {
         view: &mut View,
         (port, end): (PortId, Option<PortId>),
         mac: MacAddress,
-        changes: &mut Vec<Change>,
+        changes: &mut Vec<HostChange>,
     ) -> bool {
         let from = view.host_by_mac(mac).and_then(|host| host.attachment);
         if from == Some(port) {
             return true;
         }
         let verdict = match self.held_at(view, mac, end) {
-            Some(home) if home == port => Verdict::Believed,
+            Some(home) if home == port => MoveVerdict::Believed,
             Some(home) => self.moves.hold(now, mac, home),
             None => self.judge(now, view, mac, from),
         };
         match verdict {
-            Verdict::Believed => {}
-            Verdict::Refused => return false,
-            Verdict::Flapping { home } => {
+            MoveVerdict::Believed => {}
+            MoveVerdict::Refused => return false,
+            MoveVerdict::Flapping { home } => {
                 changes.extend(doubted(view, mac, port, home));
                 return home == port;
             }
@@ -321,14 +325,14 @@ impl Hosts {
         view: &View,
         mac: MacAddress,
         from: Option<PortId>,
-    ) -> Verdict {
+    ) -> MoveVerdict {
         let is_up = |from: &PortId| {
             let old = view.port(*from);
             old.is_some_and(|port| port.carrier == Carrier::Up)
         };
         match from.filter(is_up) {
             Some(from) => self.moves.judge(now, mac, from),
-            None => Verdict::Believed,
+            None => MoveVerdict::Believed,
         }
     }
 
@@ -338,7 +342,7 @@ impl Hosts {
         now: Instant,
         view: &mut View,
         sighting: Sighting,
-        changes: &mut Vec<Change>,
+        changes: &mut Vec<HostChange>,
     ) {
         let mac = sighting.mac;
         match sighting.claim {
@@ -397,7 +401,7 @@ impl Hosts {
         view: &mut View,
         mac: MacAddress,
         address: IpAddr,
-        changes: &mut Vec<Change>,
+        changes: &mut Vec<HostChange>,
     ) {
         let Some(claimant) = view.host_by_mac(mac).map(|host| host.name.clone()) else {
             return;
@@ -416,7 +420,7 @@ impl Hosts {
             self.free(view, address, mac, changes);
             changes.extend(self.give(view, mac, address));
         } else if self.is_to_tell(now, address, mac) {
-            changes.push(Change::Disputed {
+            changes.push(HostChange::Disputed {
                 address,
                 holder,
                 claimant,
@@ -446,7 +450,7 @@ impl Hosts {
     }
 
     /// Adds an address to a host; the oldest one that nobody named makes room.
-    fn give(&self, view: &mut View, mac: MacAddress, address: IpAddr) -> Option<Change> {
+    fn give(&self, view: &mut View, mac: MacAddress, address: IpAddr) -> Option<HostChange> {
         let mut host = view.host_by_mac(mac)?.clone();
         if host.addresses.len() >= MAX_ADDRESSES {
             let named = self.named.get(&mac);
@@ -457,11 +461,17 @@ impl Hosts {
         host.addresses.push(address);
         let (name, addresses) = (host.name.clone(), host.addresses.clone());
         view.set_host(host)?;
-        Some(Change::Addressed { name, addresses })
+        Some(HostChange::Addressed { name, addresses })
     }
 
     /// Takes an address from the host that has it, unless that is `but`.
-    fn free(&self, view: &mut View, address: IpAddr, but: MacAddress, changes: &mut Vec<Change>) {
+    fn free(
+        &self,
+        view: &mut View,
+        address: IpAddr,
+        but: MacAddress,
+        changes: &mut Vec<HostChange>,
+    ) {
         let holder = view.host_by_address(address).filter(|it| it.mac != but);
         let Some(mut host) = holder.cloned() else {
             return;
@@ -469,7 +479,7 @@ impl Hosts {
         host.addresses.retain(|it| *it != address);
         let (name, addresses) = (host.name.clone(), host.addresses.clone());
         view.set_host(host);
-        changes.push(Change::Addressed { name, addresses });
+        changes.push(HostChange::Addressed { name, addresses });
     }
 }
 
@@ -520,7 +530,7 @@ fn place(view: &mut View, mac: MacAddress, port: PortId) -> bool {
 }
 
 /// Puts a host back to where it is taken to be, and returns what to tell of it.
-fn doubted(view: &mut View, mac: MacAddress, at: PortId, home: PortId) -> Vec<Change> {
+fn doubted(view: &mut View, mac: MacAddress, at: PortId, home: PortId) -> Vec<HostChange> {
     let from = view.host_by_mac(mac).and_then(|host| host.attachment);
     // One of which only its flows were known is known from here on.
     let is_home = place(view, mac, home);
@@ -533,16 +543,16 @@ fn doubted(view: &mut View, mac: MacAddress, at: PortId, home: PortId) -> Vec<Ch
         stays = home;
         changes.extend(moved(&name, from, Some(home)));
     }
-    changes.push(Change::Doubted { name, at, stays });
+    changes.push(HostChange::Doubted { name, at, stays });
     changes
 }
 
 /// Returns what to tell of a host that was at one port and is at another now.
-fn moved(name: &str, from: Option<PortId>, to: Option<PortId>) -> Option<Change> {
+fn moved(name: &str, from: Option<PortId>, to: Option<PortId>) -> Option<HostChange> {
     let name = name.to_owned();
     match (from, to?) {
-        (None, port) => Some(Change::Found { name, port }),
-        (Some(from), to) if from != to => Some(Change::Moved { name, from, to }),
+        (None, port) => Some(HostChange::Found { name, port }),
+        (Some(from), to) if from != to => Some(HostChange::Moved { name, from, to }),
         (Some(_), _) => None,
     }
 }

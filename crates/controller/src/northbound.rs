@@ -33,7 +33,7 @@ use units::{BitRate, DataSize, Delay};
 use wire::openflow::DatapathId;
 use wire::openflow::multipart::{PortStatistics, TableStatistics};
 
-use crate::admission::{Place, ReservationId};
+use crate::admission::{LedgerPlace, ReservationId};
 use crate::budgets::Fitted;
 use crate::modes::ModalFlow;
 pub use crate::packet_in_classes::{ClassCount, FrameClass};
@@ -164,7 +164,7 @@ pub enum Reply {
     /// [`Request::Flow`] with one flow.
     Flows(Vec<FlowSummary>),
     /// To [`Request::Topology`].
-    Topology(Topology),
+    Topology(TopologyCount),
     /// To [`Request::Promises`].
     Promises(Box<Promises>),
     /// To [`Request::ForgetSwitch`]: it is forgotten until it connects again.
@@ -283,7 +283,7 @@ pub enum Decision {
 pub type FlowSummary = api::FlowSummary<Requirement>;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Topology {
+pub struct TopologyCount {
     /// The switches that are connected.
     pub switches: usize,
     /// The links that are up, between switches that are connected.
@@ -302,7 +302,7 @@ pub struct Promises {
     /// The same at each level of criticality above the lowest, the lowest of them first.
     pub levels: Vec<Ledger>,
     /// Where each stage is, by its number.
-    pub places: Vec<Place>,
+    pub places: Vec<LedgerPlace>,
     /// The links whose failures are provided for, by the number of the failure.
     pub failures: Vec<LinkEnds>,
     /// The flows that have a promise, in the order of their numbers. What the

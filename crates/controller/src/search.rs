@@ -8,7 +8,7 @@
 //! admitted, some ways are tried one by one, each with budgets of its own. That is for
 //! flows to one receiver: a tree to several is a way to each.
 
-use calculus::admission::routes::{Cable, End, Ends, Map, NodeId, Route};
+use calculus::admission::routes::{Cable, Ends, Map, NodeId, PortRef, Route};
 use calculus::admission::{Ledger, MAX_DELAY, Request, StageId};
 
 use crate::admission::Reservations;
@@ -96,7 +96,7 @@ impl Reservations {
         let mut chart = self.chart(view, avoid);
         let exit = self.add_port(destination);
         let request = self.request(requirement, source, &Ways::default());
-        let end = End {
+        let end = PortRef {
             node: node(to),
             port: exit,
         };
@@ -124,7 +124,7 @@ impl Reservations {
             let ends = link.ends.both().map(|port| {
                 let id = view.switch(port.datapath)?;
                 let connected = switches[id.index()].control == Control::Connected;
-                connected.then(|| End {
+                connected.then(|| PortRef {
                     node: node(id),
                     port: self.add_port(port),
                 })

@@ -98,7 +98,7 @@ impl fmt::Display for CloseReason {
 
 /// How far a session is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum State {
+enum SessionState {
     Hello,
     /// The switch's datapath id is expected.
     Features,
@@ -116,7 +116,7 @@ enum State {
 
 /// What a message means for the session.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum SessionStep {
     /// Nothing more needs to be done.
     Done,
     /// The switch is known now.
@@ -143,7 +143,7 @@ pub struct Session {
     pub claim: Claim,
     /// Whether the switch has us as its master.
     pub is_master: bool,
-    state: State,
+    state: SessionState,
     bad_messages: u32,
     /// The frames that the switch has handed over.
     pub punts: PacketInClasses,
@@ -161,7 +161,7 @@ impl Session {
             translator: None,
             claim,
             is_master: false,
-            state: State::Hello,
+            state: SessionState::Hello,
             bad_messages: 0,
             punts: PacketInClasses::new(now),
             telemetry: Telemetry::default(),
@@ -172,26 +172,29 @@ impl Session {
     #[must_use]
     pub const fn datapath(&self) -> Option<DatapathId> {
         match self.state {
-            State::Ready(datapath) => Some(datapath),
-            State::Hello
-            | State::Features
-            | State::Ports(..)
-            | State::Asked(..)
-            | State::Claimed(..)
-            | State::Subordinate => None,
+            SessionState::Ready(datapath) => Some(datapath),
+            SessionState::Hello
+            | SessionState::Features
+            | SessionState::Ports(..)
+            | SessionState::Asked(..)
+            | SessionState::Claimed(..)
+            | SessionState::Subordinate => None,
         }
     }
 
     /// Returns whether nothing more is expected of the handshake.
     #[must_use]
     pub const fn is_settled(&self) -> bool {
-        matches!(self.state, State::Ready(_) | State::Subordinate)
+        matches!(
+            self.state,
+            SessionState::Ready(_) | SessionState::Subordinate
+        )
     }
 
     /// Says nothing more to the switch: another controller is its master.
     pub fn subordinate(&mut self) {
         self.is_master = false;
-        self.state = State::Subordinate;
+        self.state = SessionState::Subordinate;
     }
 
     /// Returns whether a message that begins like this can be one: it is not
@@ -199,15 +202,15 @@ impl Session {
     #[must_use]
     pub const fn may_begin_with(&self, header: Header) -> bool {
         match self.state {
-            State::Hello => {
+            SessionState::Hello => {
                 header.kind == MessageType::Hello.number() && header.length <= MAX_HELLO_LENGTH
             }
-            State::Features
-            | State::Ports(..)
-            | State::Asked(..)
-            | State::Claimed(..)
-            | State::Ready(_)
-            | State::Subordinate => match self.translator {
+            SessionState::Features
+            | SessionState::Ports(..)
+            | SessionState::Asked(..)
+            | SessionState::Claimed(..)
+            | SessionState::Ready(_)
+            | SessionState::Subordinate => match self.translator {
                 None => header.version == VERSION,
                 Some(_) => header.version == openflow10::VERSION,
             },
@@ -225,45 +228,53 @@ impl Session {
         header: Header,
         message: &Message<'_>,
         out: impl FnOnce() -> &'a mut Vec<u8>,
-    ) -> Step {
+    ) -> SessionStep {
         match (&mut self.state, message) {
             (_, Message::EchoRequest(echo)) => {
                 echo.emit_reply(header.transaction, out());
-                Step::Done
+                SessionStep::Done
             }
-            (_, Message::EchoReply(_)) => Step::Done,
-            (State::Ready(_), _) => Step::Pass,
-            (State::Hello, Message::Hello(hello)) => self.agree(hello, header.transaction, out()),
-            (State::Features, Message::FeaturesReply(features)) => self.identify(features, out()),
-            (State::Ports(_, ports), Message::MultipartReply(reply)) => {
+            (_, Message::EchoReply(_)) => SessionStep::Done,
+            (SessionState::Ready(_), _) => SessionStep::Pass,
+            (SessionState::Hello, Message::Hello(hello)) => {
+                self.agree(hello, header.transaction, out())
+            }
+            (SessionState::Features, Message::FeaturesReply(features)) => {
+                self.identify(features, out())
+            }
+            (SessionState::Ports(_, ports), Message::MultipartReply(reply)) => {
                 if !take_ports(ports, reply) {
-                    return Step::Close(CloseReason::TooLarge);
+                    return SessionStep::Close(CloseReason::TooLarge);
                 }
                 self.complete(reply.more, out)
             }
-            (State::Asked(..), Message::RoleReply(role)) => self.claim(role.generation, out()),
+            (SessionState::Asked(..), Message::RoleReply(role)) => {
+                self.claim(role.generation, out())
+            }
             // It has no roles, and says so or says nothing.
-            (State::Asked(..), Message::BarrierReply | Message::Error(_)) => self.ready(false),
-            (State::Claimed(..), Message::RoleReply(role)) => match role.role {
+            (SessionState::Asked(..), Message::BarrierReply | Message::Error(_)) => {
+                self.ready(false)
+            }
+            (SessionState::Claimed(..), Message::RoleReply(role)) => match role.role {
                 Role::Master => self.ready(true),
                 Role::NoChange | Role::Equal | Role::Slave => self.give_way(),
             },
-            (State::Claimed(..), Message::Error(_)) => self.give_way(),
+            (SessionState::Claimed(..), Message::Error(_)) => self.give_way(),
             (_, Message::Error(error)) => match error.kind {
-                ErrorKind::HelloFailed(_) => Step::Close(CloseReason::Version),
-                _ => Step::Done,
+                ErrorKind::HelloFailed(_) => SessionStep::Close(CloseReason::Version),
+                _ => SessionStep::Done,
             },
-            (State::Hello, _) => Step::Close(CloseReason::Garbage),
+            (SessionState::Hello, _) => SessionStep::Close(CloseReason::Garbage),
             // A switch may tell of ports and frames before it was asked; what
             // it says of its ports afterwards is newer.
             (
-                State::Features
-                | State::Ports(..)
-                | State::Asked(..)
-                | State::Claimed(..)
-                | State::Subordinate,
+                SessionState::Features
+                | SessionState::Ports(..)
+                | SessionState::Asked(..)
+                | SessionState::Claimed(..)
+                | SessionState::Subordinate,
                 _,
-            ) => Step::Done,
+            ) => SessionStep::Done,
         }
     }
 
@@ -282,7 +293,12 @@ impl Session {
         Echo { data: &[] }.emit_request(TransactionId(0), out);
     }
 
-    fn agree(&mut self, hello: &Hello, transaction: TransactionId, out: &mut Vec<u8>) -> Step {
+    fn agree(
+        &mut self,
+        hello: &Hello,
+        transaction: TransactionId,
+        out: &mut Vec<u8>,
+    ) -> SessionStep {
         match HELLO.agree(hello) {
             Some(VERSION) => {}
             Some(openflow10::VERSION) => self.translator = Some(Box::default()),
@@ -292,16 +308,16 @@ impl Session {
                     data: b"OpenFlow 1.3 or 1.0 only",
                 };
                 error.emit(transaction, out);
-                return Step::Close(CloseReason::Version);
+                return SessionStep::Close(CloseReason::Version);
             }
         }
-        self.state = State::Features;
+        self.state = SessionState::Features;
         FeaturesReply::emit_request(TransactionId(0), out);
-        Step::Done
+        SessionStep::Done
     }
 
-    fn identify(&mut self, features: &FeaturesReply, out: &mut Vec<u8>) -> Step {
-        self.state = State::Ports(features.datapath, Vec::new());
+    fn identify(&mut self, features: &FeaturesReply, out: &mut Vec<u8>) -> SessionStep {
+        self.state = SessionState::Ports(features.datapath, Vec::new());
         let config = SwitchConfig {
             fragments: FragmentHandling::Normal,
             miss_send_length: ControllerLength::NO_BUFFER,
@@ -309,60 +325,60 @@ impl Session {
         config.emit_set(TransactionId(0), out);
         let question = MultipartRequest::new(RequestBody::PortDescription);
         question.emit(TransactionId(0), out);
-        Step::Done
+        SessionStep::Done
     }
 
     /// Goes on once all ports are known: whoever has roles is asked for its master. What
     /// has none answers the barrier alone.
-    fn complete<'a>(&mut self, more: bool, out: impl FnOnce() -> &'a mut Vec<u8>) -> Step {
-        let State::Ports(datapath, ports) = &mut self.state else {
-            return Step::Done;
+    fn complete<'a>(&mut self, more: bool, out: impl FnOnce() -> &'a mut Vec<u8>) -> SessionStep {
+        let SessionState::Ports(datapath, ports) = &mut self.state else {
+            return SessionStep::Done;
         };
         if more {
-            return Step::Done;
+            return SessionStep::Done;
         }
-        self.state = State::Asked(*datapath, std::mem::take(ports));
+        self.state = SessionState::Asked(*datapath, std::mem::take(ports));
         if self.translator.is_some() {
             return self.ready(false);
         }
         let out = out();
         mastery::QUESTION.emit_request(TransactionId(0), out);
         Message::BarrierRequest.emit(TransactionId(0), out);
-        Step::Done
+        SessionStep::Done
     }
 
     /// Claims a switch that knows this generation, or leaves it to whoever is its master.
-    fn claim(&mut self, known: u64, out: &mut Vec<u8>) -> Step {
+    fn claim(&mut self, known: u64, out: &mut Vec<u8>) -> SessionStep {
         let Some(generation) = self.claim.generation(known) else {
             return self.give_way();
         };
-        if let State::Asked(datapath, ports) = &mut self.state {
-            self.state = State::Claimed(*datapath, std::mem::take(ports));
+        if let SessionState::Asked(datapath, ports) = &mut self.state {
+            self.state = SessionState::Claimed(*datapath, std::mem::take(ports));
         }
         let role = Role::Master;
         RoleMessage { role, generation }.emit_request(TransactionId(0), out);
-        Step::Done
+        SessionStep::Done
     }
 
-    fn give_way(&mut self) -> Step {
+    fn give_way(&mut self) -> SessionStep {
         match self.state {
-            State::Asked(datapath, _) | State::Claimed(datapath, _) => {
+            SessionState::Asked(datapath, _) | SessionState::Claimed(datapath, _) => {
                 self.subordinate();
-                Step::OtherMaster(datapath)
+                SessionStep::OtherMaster(datapath)
             }
-            _ => Step::Done,
+            _ => SessionStep::Done,
         }
     }
 
-    fn ready(&mut self, is_master: bool) -> Step {
+    fn ready(&mut self, is_master: bool) -> SessionStep {
         match &mut self.state {
-            State::Asked(datapath, ports) | State::Claimed(datapath, ports) => {
+            SessionState::Asked(datapath, ports) | SessionState::Claimed(datapath, ports) => {
                 let (datapath, ports) = (*datapath, std::mem::take(ports));
                 self.is_master = is_master;
-                self.state = State::Ready(datapath);
-                Step::Ready(datapath, ports)
+                self.state = SessionState::Ready(datapath);
+                SessionStep::Ready(datapath, ports)
             }
-            _ => Step::Done,
+            _ => SessionStep::Done,
         }
     }
 }

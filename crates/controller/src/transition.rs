@@ -34,21 +34,21 @@ use crate::place::PortId;
 
 /// What becomes of one entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum EntryChange {
     Put(Form),
     Take,
 }
 
 /// Changes that may become true in any order.
-pub type Stage = Vec<(RuleKey, Change)>;
+pub type TransitionStage = Vec<(RuleKey, EntryChange)>;
 
 /// The stages of a move, each to be confirmed before the next one is sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stages {
     /// Those that lead frames over the new way.
-    pub build: VecDeque<Stage>,
+    pub build: VecDeque<TransitionStage>,
     /// Those that take the old way away, when it is empty.
-    pub clear: VecDeque<Stage>,
+    pub clear: VecDeque<TransitionStage>,
 }
 
 /// Returns, for the port by which a frame leaves a switch, the port by which it
@@ -79,29 +79,29 @@ impl Stages {
             }
         }
         let superfluous = present.keys().filter(|spot| !wanted.contains_key(spot));
-        let takes = superfluous.map(|spot| (*spot, Change::Take));
+        let takes = superfluous.map(|spot| (*spot, EntryChange::Take));
         plan.break_up.extend(takes);
         plan.into_stages()
     }
 }
 
-fn put((spot, form): (&RuleKey, &Form)) -> (RuleKey, Change) {
-    (*spot, Change::Put(form.clone()))
+fn put((spot, form): (&RuleKey, &Form)) -> (RuleKey, EntryChange) {
+    (*spot, EntryChange::Put(form.clone()))
 }
 
 /// The stages while they are planned.
 #[derive(Debug, Default)]
 struct Plan {
-    make: Stage,
-    switch_over: BTreeMap<Reverse<usize>, Stage>,
-    trim: Stage,
-    break_up: Stage,
+    make: TransitionStage,
+    switch_over: BTreeMap<Reverse<usize>, TransitionStage>,
+    trim: TransitionStage,
+    break_up: TransitionStage,
 }
 
 impl Plan {
     fn add(&mut self, spot: RuleKey, present: Option<&Form>, form: &Form, ways: (&Reach, &Reach)) {
         let (old, new) = ways;
-        let change = || (spot, Change::Put(form.clone()));
+        let change = || (spot, EntryChange::Put(form.clone()));
         let (present, depth) = match (present, new.depths.get(&spot)) {
             (Some(present), _) if present == form => return,
             (None, _) => return self.make.push(change()),
@@ -117,7 +117,7 @@ impl Plan {
         if kept.is_empty() {
             over.push(change());
         } else {
-            over.push((spot, Change::Put(form.with_outputs(&kept))));
+            over.push((spot, EntryChange::Put(form.with_outputs(&kept))));
             self.trim.push(change());
         }
     }
@@ -125,7 +125,7 @@ impl Plan {
     fn into_stages(self) -> Stages {
         let build = std::iter::once(self.make).chain(self.switch_over.into_values());
         let clear = [self.trim, self.break_up].into_iter();
-        let filled = |stage: &Stage| !stage.is_empty();
+        let filled = |stage: &TransitionStage| !stage.is_empty();
         Stages {
             build: build.filter(filled).collect(),
             clear: clear.filter(filled).collect(),

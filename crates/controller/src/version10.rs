@@ -38,7 +38,7 @@ pub struct Translator {
     /// The ports that the switch named when it said who it is.
     ports: Vec<PortDescription>,
     enqueue: Enqueue,
-    questions: BTreeMap<TransactionId, Question>,
+    questions: BTreeMap<TransactionId, StatsPurpose>,
     next_question: u32,
     /// What the translator itself has to say to the switch.
     words: Vec<u8>,
@@ -54,7 +54,7 @@ enum Enqueue {
 
 /// Why the switch was asked for all its entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Question {
+enum StatsPurpose {
     /// The controller wants those with certain cookies.
     List(Cookies),
     /// The controller wants to know how many there are, and of what so far.

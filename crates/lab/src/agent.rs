@@ -16,7 +16,7 @@ use std::path::Path;
 
 use linux::clock;
 use linux::stream::Stream;
-use measure::trial::{PortIndex, Station};
+use measure::trial::{PlayedStation, PortIndex};
 use units::{Duration, Instant};
 use wire::ethernet::MacAddress;
 use wire::openflow::oxm::Masked;
@@ -146,11 +146,11 @@ impl AgentConnection {
         delete.emit(transaction, &mut self.out);
         self.replace_detour(ports, arrangement);
         for port in (0..ports).map(PortIndex) {
-            let station = Station::at(port);
+            let station = PlayedStation::at(port);
             let towards = |port: PortIndex| match (arrangement, port) {
                 (Arrangement::Detour, PROTECTED) if ports > BY_WAY_OF.0 => Action::Group(DETOUR),
                 (Arrangement::Detour | Arrangement::Stations, _) => {
-                    Action::output(Station::at(port).device_port)
+                    Action::output(PlayedStation::at(port).device_port)
                 }
             };
             let wanted = MatchField::EthDst(Masked::<MacAddress>::exact(station.mac));
@@ -178,7 +178,7 @@ impl AgentConnection {
         if arrangement == Arrangement::Stations || ports <= BY_WAY_OF.0 {
             return;
         }
-        let ports = [PROTECTED, BY_WAY_OF].map(|port| Station::at(port).device_port);
+        let ports = [PROTECTED, BY_WAY_OF].map(|port| PlayedStation::at(port).device_port);
         let transaction = self.next_transaction();
         emit_detour(DETOUR, &ports, transaction, &mut self.out);
     }

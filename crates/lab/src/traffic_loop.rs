@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
 
-use linux::clock::{self, Step};
+use linux::clock::{self, ClockStep};
 use linux::own_time::OwnTime;
 use linux::parallel;
 use linux::sender::Queued;
@@ -87,7 +87,7 @@ pub struct TrafficRecord {
     /// to send a frame.
     pub stalls: Stalls,
     /// The steps that the wall clock made.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ClockStep>,
     /// What became of the capture files.
     pub captures: Vec<CaptureRecord>,
 }
@@ -116,7 +116,7 @@ pub(crate) struct TrafficLoop {
     overflowed: u64,
     latest: Duration,
     watch: StallWatch,
-    steps: Vec<Step>,
+    steps: Vec<ClockStep>,
     clock_due: Instant,
     frame: Vec<u8>,
 }

@@ -69,7 +69,7 @@ pub struct WallClock {
 
 /// The wall clock was set while somebody measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct ClockStep {
     pub noticed: Instant,
     /// By how much; negative if the clock went back.
     pub by_ns: i64,
@@ -98,7 +98,7 @@ impl WallClock {
     }
 
     /// Samples again, and returns the step that the wall clock made, if it did.
-    pub fn follow(&mut self) -> Option<Step> {
+    pub fn follow(&mut self) -> Option<ClockStep> {
         let (offset_ns, _) = sample_offset();
         if offset_ns.abs_diff(self.offset_ns) < STEP_AT_LEAST.as_ns() {
             return None;
@@ -107,7 +107,7 @@ impl WallClock {
             .cast_signed()
             .wrapping_sub(self.offset_ns.cast_signed());
         self.offset_ns = offset_ns;
-        Some(Step {
+        Some(ClockStep {
             noticed: now(),
             by_ns,
         })

@@ -15,11 +15,11 @@ pub struct Connection {
     pub stream: Stream,
     /// To be dropped when the connection is no longer used.
     pub lease: Lease,
-    pub origin: Origin,
+    pub origin: ConnectionOrigin,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum ConnectionOrigin {
     /// The switch: at the other end is a controller that it was told to serve.
     Dialled,
     /// The other end, which looks or tests and may leave at any time.

@@ -97,12 +97,12 @@ pub enum Told {
 /// not come through its listening socket, such as a deciphered one.
 #[derive(Clone, Debug)]
 pub struct SideEntrance {
-    arrivals: Sender<Arrival>,
+    arrivals: Sender<AcceptedStream>,
     waker: Waker,
 }
 
 /// A connection with the address of the switch at its other end.
-type Arrival = (Stream, SocketAddr);
+type AcceptedStream = (Stream, SocketAddr);
 
 impl SideEntrance {
     /// Hands over a connection to the switch at `peer`. A controller that has too
@@ -279,7 +279,7 @@ fn renounce() {
 struct Loop {
     controller: Controller,
     doorway: ConnectionListener,
-    arrived: Receiver<Arrival>,
+    arrived: Receiver<AcceptedStream>,
     keeper: StoreKeeper,
     requests: Receiver<Asked>,
     tell: Sender<Told>,

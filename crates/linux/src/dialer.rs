@@ -17,7 +17,7 @@ use std::thread::{self, JoinHandle, Thread};
 use units::{Duration, Instant};
 
 use crate::clock;
-use crate::connection::{Connection, Origin, Tenancy, lease_of};
+use crate::connection::{Connection, ConnectionOrigin, Tenancy, lease_of};
 use crate::stream::Stream;
 
 /// How long a controller may take to answer an attempt to connect.
@@ -153,7 +153,7 @@ where
             return;
         };
         let (lease, tenancy) = lease_of(thread::current());
-        let origin = Origin::Dialled;
+        let origin = ConnectionOrigin::Dialled;
         (self.take)(Connection {
             stream,
             lease,

@@ -60,7 +60,7 @@ pub struct Interface {
 
 /// What the other requests about an interface take and return, `struct ifreq`.
 #[repr(C)]
-struct Question {
+struct InterfaceRequest {
     name: [c_char; NAME_BYTES],
     answer: [u8; ANSWER_BYTES],
 }
@@ -396,7 +396,7 @@ impl Interface {
     }
 
     fn ask(&self, request: c_ulong, value: [u8; ANSWER_BYTES]) -> io::Result<[u8; ANSWER_BYTES]> {
-        let mut question = Question {
+        let mut question = InterfaceRequest {
             name: self.name.map(u8::cast_signed),
             answer: value,
         };

@@ -12,7 +12,7 @@ mod message;
 use std::io;
 use std::os::fd::OwnedFd;
 
-pub use message::{Attribute, Message, attributes, messages};
+pub use message::{Attribute, NetlinkMessage, attributes, messages};
 pub(crate) use message::{double_word, word};
 
 use rustix::net::{
@@ -158,7 +158,7 @@ impl Netlink {
     pub fn ask_for(
         &mut self,
         request: Request,
-        mut each: impl FnMut(Message<'_>),
+        mut each: impl FnMut(NetlinkMessage<'_>),
     ) -> io::Result<()> {
         let mut bytes = request.bytes;
         let length = u32::try_from(bytes.len()).expect("requests are small");

@@ -69,13 +69,13 @@ fn time(data: &[u8], n: usize) -> Option<u64> {
 
 /// Something that stands beside a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct ControlEntry<'a> {
     level: u32,
     kind: u32,
     pub(crate) data: &'a [u8],
 }
 
-impl Entry<'_> {
+impl ControlEntry<'_> {
     /// Tells whether it is of this level and kind.
     pub(crate) fn is(&self, level: c_int, kind: c_int) -> bool {
         (self.level, self.kind) == (level.cast_unsigned(), kind.cast_unsigned())
@@ -87,11 +87,11 @@ impl Entry<'_> {
 pub(crate) struct Entries<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Iterator for Entries<'a> {
-    type Item = Entry<'a>;
+    type Item = ControlEntry<'a>;
 
-    fn next(&mut self) -> Option<Entry<'a>> {
+    fn next(&mut self) -> Option<ControlEntry<'a>> {
         let length = word(self.0, 0).filter(|it| *it >= HEADER_BYTES)?;
-        let entry = Entry {
+        let entry = ControlEntry {
             data: self.0.get(HEADER_BYTES..length)?,
             level: half(self.0, WORD_BYTES)?,
             kind: half(self.0, WORD_BYTES + 4)?,

@@ -76,7 +76,7 @@ use units::Duration;
 use crate::measurement::{Figure, Value};
 use crate::statistics::Distribution;
 use crate::traffic::Addresses;
-use crate::trial::{PortIndex, Setup, Stamps, Station, Stream, Tester, Trial, TrialError};
+use crate::trial::{PlayedStation, PortIndex, Setup, Stamps, Stream, Tester, Trial, TrialError};
 
 pub use background_traffic::{BackgroundSource, BackgroundTraffic};
 pub use cadence::{Cadence, SendingPace};
@@ -395,7 +395,7 @@ impl Path {
     /// If there is no such station.
     #[must_use]
     pub fn between(from: PortIndex, to: PortIndex) -> Self {
-        let (source, destination) = (Station::at(from), Station::at(to));
+        let (source, destination) = (PlayedStation::at(from), PlayedStation::at(to));
         let addresses = Addresses {
             source_mac: source.mac,
             destination_mac: destination.mac,

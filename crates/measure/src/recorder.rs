@@ -28,7 +28,7 @@ pub use record::{
 
 use units::{DataSize, Duration, Instant};
 
-use crate::token_bucket::{Conformance, TokenBucket};
+use crate::token_bucket::{Conformance, PacingBucket};
 use crate::{FlowIndex, FlowPlan, MOST_RECEIVERS, Promise, ReceiverIndex};
 use outstanding::{Delivery, EarlyArrivals, Outstanding, Settled};
 
@@ -65,7 +65,7 @@ pub struct Recorder {
 #[derive(Debug)]
 struct RecordedFlow {
     plan: FlowPlan,
-    bucket: Option<TokenBucket>,
+    bucket: Option<PacingBucket>,
     outstanding: Outstanding,
     early: EarlyArrivals,
     record: FlowRecord,
@@ -102,7 +102,7 @@ impl Recorder {
         assert!(plan.receivers <= MOST_RECEIVERS, "too many receivers");
         let index = u32::try_from(self.flows.len()).expect("fewer than 2^32 flows");
         self.flows.push(RecordedFlow {
-            bucket: plan.contract.map(TokenBucket::new),
+            bucket: plan.contract.map(PacingBucket::new),
             outstanding: Outstanding::new(plan.receivers),
             early: EarlyArrivals::default(),
             record: FlowRecord::new(&plan, self.start, &self.settings),

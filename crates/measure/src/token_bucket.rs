@@ -15,14 +15,14 @@ const PARTS_PER_BIT: u128 = 1_000_000_000;
 
 /// A bucket of tokens, full at first.
 #[derive(Clone, Debug)]
-pub struct TokenBucket {
+pub struct PacingBucket {
     rate_bps: u128,
     capacity: u128,
     level: u128,
     filled_at: Instant,
 }
 
-impl TokenBucket {
+impl PacingBucket {
     #[must_use]
     pub fn new(contract: Contract) -> Self {
         let capacity = parts(contract.burst);
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_full_bucket_lets_its_burst_through_and_no_more() {
-        let mut bucket = TokenBucket::new(megabit_with_two_frames());
+        let mut bucket = PacingBucket::new(megabit_with_two_frames());
 
         let taken = [0, 0, 0].map(|ns| bucket.take(Instant::from_ns(ns), FRAME));
 
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_frame_larger_than_the_burst_never_leaves() {
-        let bucket = TokenBucket::new(megabit_with_two_frames());
+        let bucket = PacingBucket::new(megabit_with_two_frames());
 
         assert_eq!(bucket.ready_at(FRAME * 3), None);
     }
@@ -125,7 +125,7 @@ mod tests {
         #[test]
         fn ready_is_the_first_moment(bps in 1_000u64..1 << 36, sizes in prop::collection::vec(1u64..12_000, 1..40)) {
             let contract = Contract { rate: BitRate::from_bps(bps), burst: DataSize::from_bits(12_000) };
-            let mut bucket = TokenBucket::new(contract);
+            let mut bucket = PacingBucket::new(contract);
             for bits in sizes {
                 let size = DataSize::from_bits(bits);
                 let ready = bucket.ready_at(size).unwrap();

@@ -40,12 +40,12 @@ pub mod udp;
 use thiserror::Error;
 use units::Instant;
 
-pub use best_effort::{Acknowledger, BestEffort};
+pub use best_effort::{Acknowledger, Flood};
 pub use datagram::Addresses;
 pub use foreign::Foreign;
 pub use goose::Goose;
 pub use hasty::{Haste, Hasty};
-pub use message::Message;
+pub use message::MessageSource;
 pub use sampled_values::SampledValues;
 pub use trace::Replay;
 pub use udp::Udp;
@@ -59,12 +59,12 @@ pub enum Source {
     /// Datagrams within a token bucket.
     Udp(Udp),
     /// Periodic messages of many packets.
-    Message(Message),
+    Message(MessageSource),
     /// The frames of a recorded trace.
     Trace(Replay),
     Mms(Box<mms::Client>),
     /// As much as the network takes.
-    BestEffort(BestEffort),
+    BestEffort(Flood),
     /// One of the others whose clock runs fast for a while.
     Hasty(Box<Hasty>),
     /// Frames of no flow.

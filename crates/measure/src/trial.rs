@@ -52,7 +52,7 @@ pub struct PortIndex(pub usize);
 /// What is addressed to nobody goes from the first port to the second and back,
 /// or to all ports where the device is a bridge. Orders may change that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Station {
+pub struct PlayedStation {
     pub mac: MacAddress,
     /// Its address among those that are set apart for measuring devices, RFC 2544
     /// appendix C.2.2.
@@ -61,7 +61,7 @@ pub struct Station {
     pub device_port: PortNumber,
 }
 
-impl Station {
+impl PlayedStation {
     /// Returns who is played at a port.
     ///
     /// # Panics

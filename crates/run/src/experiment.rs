@@ -113,7 +113,7 @@ pub enum ExperimentError {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum WorldChoice {
     /// In virtual time, with frames looked up in what it says.
     Sim(SimEngine),
     /// In Linux namespaces, with real packets, forwarded by whom it says.
@@ -194,7 +194,11 @@ impl Experiment<'_> {
     ///
     /// If the network does not come up or the world breaks down. A broken
     /// promise is no error: the report says so.
-    pub fn run(&self, place: Place, to: &mut dyn Audience) -> Result<Report, ExperimentError> {
+    pub fn run(
+        &self,
+        place: WorldChoice,
+        to: &mut dyn Audience,
+    ) -> Result<Report, ExperimentError> {
         load::verify(self.scenario)?;
         let config = self.config()?;
         let world = self.world(place, config.clone())?;
@@ -213,7 +217,7 @@ impl Experiment<'_> {
     pub fn run_in(
         &self,
         mut world: Box<dyn World + '_>,
-        place: Place,
+        place: WorldChoice,
         config: &Config,
         to: &mut dyn Audience,
     ) -> Result<Report, ExperimentError> {
@@ -248,7 +252,7 @@ impl Experiment<'_> {
     /// As [`run`](Self::run).
     pub fn observe(
         &self,
-        place: Place,
+        place: WorldChoice,
         to: &mut dyn Audience,
     ) -> Result<(Run, Observed), ExperimentError> {
         load::verify(self.scenario)?;
@@ -264,7 +268,10 @@ impl Experiment<'_> {
     /// As [`run`](Self::run).
     pub fn ways(&self) -> Result<Vec<Admission>, ExperimentError> {
         load::verify(self.scenario)?;
-        let mut world = self.world(Place::Sim(SimEngine::Tables), self.unreserved_config())?;
+        let mut world = self.world(
+            WorldChoice::Sim(SimEngine::Tables),
+            self.unreserved_config(),
+        )?;
         self.discover(world.as_mut())?;
         self.admit(world.as_mut(), Reserving::Nothing, &BTreeSet::new())
     }
@@ -278,7 +285,7 @@ impl Experiment<'_> {
     fn carry_out(
         &self,
         world: &mut dyn World,
-        place: Place,
+        place: WorldChoice,
         reserving: Reserving,
         to: &mut dyn Audience,
     ) -> Result<Ran, ExperimentError> {
@@ -313,7 +320,7 @@ impl Experiment<'_> {
     /// As [`run`](Self::run).
     pub fn check(&self) -> Result<Vec<Admission>, ExperimentError> {
         load::verify(self.scenario)?;
-        let mut world = self.world(Place::Sim(SimEngine::Tables), self.config()?)?;
+        let mut world = self.world(WorldChoice::Sim(SimEngine::Tables), self.config()?)?;
         self.discover(world.as_mut())?;
         Ok(self.decided(world.as_mut(), Reserving::AsAsked)?.0)
     }
@@ -338,7 +345,7 @@ impl Experiment<'_> {
     /// As [`run`](Self::run).
     pub fn weigh(&self) -> Result<Weighed, ExperimentError> {
         load::verify(self.scenario)?;
-        let mut world = self.world(Place::Sim(SimEngine::Tables), self.config()?)?;
+        let mut world = self.world(WorldChoice::Sim(SimEngine::Tables), self.config()?)?;
         self.discover(world.as_mut())?;
         let (admissions, conflicts) = self.decided(world.as_mut(), Reserving::AsAsked)?;
         let promises = self.what_promises_rest_on(world.as_mut())?;
@@ -356,22 +363,22 @@ impl Experiment<'_> {
         Ok((admissions, prepared.conflicts))
     }
 
-    fn world(&self, place: Place, config: Config) -> Result<Box<dyn World>, ExperimentError> {
+    fn world(&self, place: WorldChoice, config: Config) -> Result<Box<dyn World>, ExperimentError> {
         match place {
-            Place::Lab(_) => errors::in_the_lab(self.scenario)?,
-            Place::Sim(_) => {}
+            WorldChoice::Lab(_) => errors::in_the_lab(self.scenario)?,
+            WorldChoice::Sim(_) => {}
         }
         match place {
-            Place::Sim(engine) => {
+            WorldChoice::Sim(engine) => {
                 let world = sim_world::SimWorld::with_engine(self.scenario, config, engine);
                 Ok(Box::new(world))
             }
-            Place::Lab(forwarding) if self.store.as_os_str().is_empty() => {
+            WorldChoice::Lab(forwarding) if self.store.as_os_str().is_empty() => {
                 let store = controller::store::MemoryStore::default();
                 let world = lab_world::LabWorld::new(self.scenario, config, store, forwarding)?;
                 Ok(Box::new(world))
             }
-            Place::Lab(forwarding) => {
+            WorldChoice::Lab(forwarding) => {
                 let store = EmbeddedStore::open(&self.store)?;
                 let world = lab_world::LabWorld::new(self.scenario, config, store, forwarding)?;
                 Ok(Box::new(world))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use calculus::admission::{Slowdown, StageId};
-use controller::admission::Place;
+use controller::admission::LedgerPlace;
 use controller::northbound::{FlowId, Promises};
 use wire::openflow::DatapathId;
 
@@ -48,7 +48,7 @@ impl Room {
         let stages = (0..).map(StageId).zip(&promises.places);
         let processors = stages.filter_map(|(stage, place)| {
             let (busy, without_promise) = ledger.busy(stage)?;
-            let Place::Switch(datapath) = place else {
+            let LedgerPlace::Switch(datapath) = place else {
                 return None;
             };
             Some(Processor {

@@ -27,27 +27,27 @@ const WORDS: usize = DAYS / 64;
 
 /// What happens at a point in time, and which of several comes first.
 #[derive(Clone, Copy, Debug)]
-struct Entry<E> {
+struct CalendarEntry<E> {
     at_ns: u64,
     order: u64,
     event: E,
 }
 
-impl<E> PartialEq for Entry<E> {
+impl<E> PartialEq for CalendarEntry<E> {
     fn eq(&self, other: &Self) -> bool {
         (self.at_ns, self.order) == (other.at_ns, other.order)
     }
 }
 
-impl<E> Eq for Entry<E> {}
+impl<E> Eq for CalendarEntry<E> {}
 
-impl<E> PartialOrd for Entry<E> {
+impl<E> PartialOrd for CalendarEntry<E> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<E> Ord for Entry<E> {
+impl<E> Ord for CalendarEntry<E> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (self.at_ns, self.order).cmp(&(other.at_ns, other.order))
     }
@@ -59,14 +59,14 @@ pub struct Calendar<E> {
     /// The day that has come, counted from the origin of time.
     today: u64,
     /// What happens today, soonest last.
-    present: Vec<Entry<E>>,
+    present: Vec<CalendarEntry<E>>,
     /// What also happens today, but was scheduled after the day had come.
-    sudden: BinaryHeap<Reverse<Entry<E>>>,
+    sudden: BinaryHeap<Reverse<CalendarEntry<E>>>,
     /// What happens on one of the next `DAYS` − 1 days, by day modulo a year.
-    year: Vec<Vec<Entry<E>>>,
+    year: Vec<Vec<CalendarEntry<E>>>,
     /// A bit a day of the year: whether anything happens on it.
     busy: [u64; WORDS],
-    later: BinaryHeap<Reverse<Entry<E>>>,
+    later: BinaryHeap<Reverse<CalendarEntry<E>>>,
     scheduled: u64,
     length: usize,
 }
@@ -90,7 +90,7 @@ impl<E: Copy> Calendar<E> {
     /// Enters what happens at `at`. What is scheduled into a day gone by
     /// happens next.
     pub fn schedule(&mut self, at: Instant, event: E) {
-        let entry = Entry {
+        let entry = CalendarEntry {
             at_ns: at.as_ns(),
             order: self.scheduled,
             event,
@@ -134,7 +134,7 @@ impl<E: Copy> Calendar<E> {
         self.length == 0
     }
 
-    fn place(&mut self, entry: Entry<E>) {
+    fn place(&mut self, entry: CalendarEntry<E>) {
         let day = entry.at_ns / DAY_NS;
         if day <= self.today {
             self.sudden.push(Reverse(entry));

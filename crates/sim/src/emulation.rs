@@ -33,5 +33,5 @@ mod tests;
 pub use agent::Pace;
 pub use behaviour::Behaviour;
 pub use dice::Dice;
-pub use flows::{Flow, Flows};
-pub use stage::{Fate, Stage};
+pub use flows::{EmulatedFlow, Flows};
+pub use stage::{Fate, ProcessingQueue};

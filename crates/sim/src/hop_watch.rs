@@ -49,9 +49,9 @@ pub struct SeenHops {
 
 #[derive(Debug)]
 pub(crate) struct HopWatch {
-    switches: Vec<Stage>,
+    switches: Vec<WatchedStage>,
     /// By cable and sending end.
-    lines: Vec<[Line; 2]>,
+    lines: Vec<[WatchedLine; 2]>,
     /// By host.
     headers: Vec<Option<BTreeSet<Headers>>>,
     deviations: BTreeMap<Suspect, Deviation>,
@@ -60,7 +60,7 @@ pub(crate) struct HopWatch {
 
 /// The processing stage of a switch as its profile has it.
 #[derive(Debug)]
-pub(crate) struct Stage {
+pub(crate) struct WatchedStage {
     pub per_frame: Duration,
     pub latency: Duration,
     busy_until: Instant,
@@ -70,7 +70,7 @@ pub(crate) struct Stage {
 
 /// One direction of a link as its rate has it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Line {
+pub(crate) struct WatchedLine {
     rate: Option<BitRate>,
     free_at: Instant,
     behind: Duration,
@@ -105,7 +105,7 @@ impl Trail {
     }
 }
 
-impl Stage {
+impl WatchedStage {
     pub(crate) fn new(per_frame: Duration, latency: Duration) -> Self {
         Self {
             per_frame,
@@ -116,7 +116,7 @@ impl Stage {
     }
 }
 
-impl Line {
+impl WatchedLine {
     pub(crate) fn new(rate: Option<BitRate>) -> Self {
         Self {
             rate,
@@ -127,7 +127,7 @@ impl Line {
 }
 
 impl HopWatch {
-    pub(crate) fn new(switches: Vec<Stage>, lines: Vec<[Line; 2]>) -> Self {
+    pub(crate) fn new(switches: Vec<WatchedStage>, lines: Vec<[WatchedLine; 2]>) -> Self {
         Self {
             switches,
             lines,
@@ -379,8 +379,8 @@ mod tests {
     }
 
     fn watch() -> HopWatch {
-        let line = Line::new(Some(BitRate::from_mbps(100)));
-        HopWatch::new(vec![Stage::new(PER_FRAME, LATENCY)], vec![[line; 2]])
+        let line = WatchedLine::new(Some(BitRate::from_mbps(100)));
+        HopWatch::new(vec![WatchedStage::new(PER_FRAME, LATENCY)], vec![[line; 2]])
     }
 
     fn promise(guarantee_us: u64) -> Promise {

@@ -39,5 +39,5 @@ pub mod ratios;
 pub mod run;
 pub mod source;
 
-pub use observed::Observed;
+pub use observed::ObservedMaxima;
 pub use run::{Conditions, Simulator};

@@ -8,7 +8,7 @@ use switch::{Input, Switch};
 use units::{BitRate, Duration, Instant};
 use wire::openflow::PortNumber;
 
-use crate::emulation::{Dice, Fate, Pace, Stage};
+use crate::emulation::{Dice, Fate, Pace, ProcessingQueue};
 use crate::frames::FrameId;
 use crate::hop_watch;
 use crate::parts::{Engine, Processing, SwitchPart};
@@ -25,12 +25,12 @@ pub struct SwitchNode {
     /// How much longer each frame occupies the processor than it should.
     pub extra: Duration,
     /// What decides about times and losses in place of the processing stage.
-    emulated: Option<Stage>,
+    emulated: Option<ProcessingQueue>,
     /// When messages take effect and leave.
     pub pace: Pace,
     /// The core, unless the switch has crashed.
     pub core: Option<Switch>,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<PendingFrame>,
     busy_until: Instant,
     /// The earliest wake-up of the core that stands in the calendar.
     pub wake_up: Option<Instant>,
@@ -44,7 +44,7 @@ pub struct SwitchNode {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct PendingFrame {
     ready: Instant,
     port: PortNumber,
     frame: FrameId,
@@ -58,7 +58,7 @@ impl SwitchNode {
             pace: Pace::new(part.emulation.clone(), dice.clone()),
             emulated: part
                 .emulation
-                .map(|behaviour| Stage::new(behaviour, dice.clone())),
+                .map(|behaviour| ProcessingQueue::new(behaviour, dice.clone())),
             core: Some(engine.start(now, &part.config)),
             ports: part.config.ports.iter().map(|port| port.number).collect(),
             config: part.config,
@@ -99,10 +99,11 @@ impl SwitchNode {
                 Fate::Ready(ready) => {
                     let ready = ready + self.extra;
                     // Frames of other ports may be done earlier.
-                    let later = |waiting: &Waiting| waiting.ready > ready;
+                    let later = |waiting: &PendingFrame| waiting.ready > ready;
                     let behind = self.waiting.iter().rev().take_while(|it| later(it)).count();
                     let place = self.waiting.len() - behind;
-                    self.waiting.insert(place, Waiting { ready, port, frame });
+                    self.waiting
+                        .insert(place, PendingFrame { ready, port, frame });
                     Ok(ready)
                 }
                 Fate::NoRoom => {
@@ -121,13 +122,13 @@ impl SwitchNode {
         }
         self.busy_until = self.busy_until.max(now) + self.per_frame + self.extra;
         let ready = self.busy_until + self.latency;
-        self.waiting.push_back(Waiting { ready, port, frame });
+        self.waiting.push_back(PendingFrame { ready, port, frame });
         Ok(ready)
     }
 
     /// Returns the stage as its profile has it, for who watches it.
-    pub fn stage(&self) -> hop_watch::Stage {
-        hop_watch::Stage::new(self.per_frame, self.latency)
+    pub fn stage(&self) -> hop_watch::WatchedStage {
+        hop_watch::WatchedStage::new(self.per_frame, self.latency)
     }
 
     /// Returns until when the processor has work.

@@ -42,7 +42,7 @@ use wire::openflow::{Framer, Hello, TransactionId};
 use attendant::Attendant;
 
 pub use core_switch::CoreSwitch;
-pub use device::{Carrier, Departure, Device, Happening, Sent};
+pub use device::{Carrier, Departure, Device, Happening, SentFrame};
 pub use lesson::Taught;
 pub use small_switch::SmallSwitch;
 pub use wire_time::SEGMENT_MAX;
@@ -316,7 +316,7 @@ impl VirtualTester {
     fn collect(&mut self) {
         while let Some(Departure { begins, sent }) = self.device.poll() {
             match sent {
-                Sent::Frame(port, bytes) => {
+                SentFrame::Frame(port, bytes) => {
                     let Some(Port { rate, .. }) = self.ports.get(port.0) else {
                         continue;
                     };
@@ -325,7 +325,7 @@ impl VirtualTester {
                     self.plan(seen, Event::Pass(port, Way::Received, Arc::clone(&bytes)));
                     self.plan(whole, Event::Deliver(port, bytes));
                 }
-                Sent::Control(bytes) => {
+                SentFrame::Control(bytes) => {
                     let seen = begins + wire_time::to_delimiter(self.control_rate);
                     self.plan(seen, Event::Hear(bytes));
                 }

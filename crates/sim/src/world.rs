@@ -15,7 +15,7 @@ use wire::openflow::PortNumber;
 
 use crate::emulation::Dice;
 use crate::frames::FrameId;
-use crate::hop_watch::{HopWatch, Line, Trail};
+use crate::hop_watch::{HopWatch, Trail, WatchedLine};
 use crate::host_interface::Sending;
 use crate::host_node::HostNode;
 use crate::message_watch::MessageWatch;
@@ -153,8 +153,8 @@ impl World {
         let lines = (0..links).map(|link| {
             let ends = self.network.cable(number(link)).ends();
             ends.map(|End { node, port }| match node {
-                Node::Switch(switch) => Line::new(self.switches[switch].rate_of(port)),
-                Node::Host(host) => Line::new(Some(self.hosts[host].interface.nominal)),
+                Node::Switch(switch) => WatchedLine::new(self.switches[switch].rate_of(port)),
+                Node::Host(host) => WatchedLine::new(Some(self.hosts[host].interface.nominal)),
             })
         });
         let lines = lines.collect();

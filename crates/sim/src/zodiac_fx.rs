@@ -95,7 +95,7 @@ pub enum Input {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Output {
+pub struct ZodiacOutput {
     /// When the first bit of the preamble leaves.
     pub begins: Instant,
     /// When the last bit of the frame leaves.
@@ -164,7 +164,7 @@ pub struct ZodiacFx {
     /// When the last bit of the first of them reaches the integrated switch.
     departs: Instant,
     port_free: [Instant; 4],
-    outputs: VecDeque<Output>,
+    outputs: VecDeque<ZodiacOutput>,
     losses: Losses,
 }
 
@@ -225,7 +225,7 @@ impl ZodiacFx {
 
     /// Returns the next thing that is sent; what begins earlier may come later, if
     /// it leaves by another port.
-    pub fn poll(&mut self) -> Option<Output> {
+    pub fn poll(&mut self) -> Option<ZodiacOutput> {
         self.outputs.pop_front()
     }
 
@@ -353,8 +353,8 @@ impl ZodiacFx {
         let fields = Fields::of(port, &frame.bytes);
         let (entry, search) = self.agent.table.search(&fields);
         let before = match self.profile.work {
-            profile::Work::EntryByEntry => frame_time(frame.size()) + search,
-            profile::Work::Flat {
+            profile::ProcessorWork::EntryByEntry => frame_time(frame.size()) + search,
+            profile::ProcessorWork::Flat {
                 fixed, per_byte, ..
             } => fixed + per_byte * frame.size().bytes_up(),
         };
@@ -479,7 +479,7 @@ impl ZodiacFx {
         let begins = (self.now + pass.round_up()).max(*free);
         let ends = begins + time(PREAMBLE + sent.size());
         *free = ends + time(GAP);
-        self.outputs.push_back(Output { begins, ends, sent });
+        self.outputs.push_back(ZodiacOutput { begins, ends, sent });
     }
 
     /// Tells whether the frame that comes back from the processor is lost.
@@ -522,15 +522,15 @@ impl Profile {
     fn outside_processor(&self, came_as: DataSize, left_as: DataSize) -> Delay {
         let way = |size| self.pass + self.inner_time(PREAMBLE + size + TAIL_TAG);
         match self.work {
-            profile::Work::EntryByEntry => way(came_as) + way(left_as),
-            profile::Work::Flat { .. } => Delay::ZERO,
+            profile::ProcessorWork::EntryByEntry => way(came_as) + way(left_as),
+            profile::ProcessorWork::Flat { .. } => Delay::ZERO,
         }
     }
 
     fn latency(&self) -> Delay {
         match self.work {
-            profile::Work::EntryByEntry => Delay::ZERO,
-            profile::Work::Flat { latency, .. } => latency,
+            profile::ProcessorWork::EntryByEntry => Delay::ZERO,
+            profile::ProcessorWork::Flat { latency, .. } => latency,
         }
     }
 }

@@ -15,10 +15,10 @@ use wire::openflow::GroupId;
 use crate::buffer_pool::BufferPool;
 use crate::extension_headers::Seen;
 use crate::group_table::Group;
-use crate::headers::Network;
+use crate::headers::NetworkHeader;
 use crate::masked_hash::MaskedHash;
 use crate::packet::Packet;
-use crate::packet_key::{PacketKey, Place, field};
+use crate::packet_key::{KeyBits, PacketKey, field};
 
 /// Set in [`field::IPV6_EXTHDR`] if an IPv6 packet is a fragment.
 const FRAGMENT: u64 = Seen::FRAGMENT as u64;
@@ -60,21 +60,26 @@ impl FlowHash {
     pub(crate) fn of(&self, packet: &Packet, pool: &BufferPool) -> u64 {
         let key = &packet.key;
         match packet.headers.network {
-            Some((Network::Ipv4, at)) if is_fragment(&pool.frame(packet.slot)[at..]) => {
+            Some((NetworkHeader::Ipv4, at)) if is_fragment(&pool.frame(packet.slot)[at..]) => {
                 self.fragment.of(key)
             }
-            Some((Network::Ipv6, _)) if key.get(field::IPV6_EXTHDR) & FRAGMENT != 0 => {
+            Some((NetworkHeader::Ipv6, _)) if key.get(field::IPV6_EXTHDR) & FRAGMENT != 0 => {
                 self.fragment.of(key)
             }
-            Some((Network::Mpls, _)) => self.labelled.of(key),
-            Some((Network::Arp | Network::Ipv4 | Network::Ipv6 | Network::Backbone, _)) | None => {
-                self.whole.of(key)
-            }
+            Some((NetworkHeader::Mpls, _)) => self.labelled.of(key),
+            Some((
+                NetworkHeader::Arp
+                | NetworkHeader::Ipv4
+                | NetworkHeader::Ipv6
+                | NetworkHeader::Backbone,
+                _,
+            ))
+            | None => self.whole.of(key),
         }
     }
 }
 
-fn add(mask: &mut PacketKey, places: &[Place]) {
+fn add(mask: &mut PacketKey, places: &[KeyBits]) {
     for place in places {
         mask.put(*place, place.ones());
     }

@@ -86,7 +86,7 @@ impl Seen {
 
 /// What stands behind the extension headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct End {
+pub(crate) struct HeadersEnd {
     /// Which extension headers stand before.
     pub(crate) seen: Seen,
     /// The number of the protocol, and where it stands.
@@ -100,9 +100,9 @@ pub(crate) struct End {
 }
 
 /// Walks over the extension headers of the whole IPv6 header at `at`.
-pub(crate) fn walk(packet: &[u8], at: usize) -> End {
+pub(crate) fn walk(packet: &[u8], at: usize) -> HeadersEnd {
     let protocol_at = at + 6;
-    let mut end = End {
+    let mut end = HeadersEnd {
         seen: Seen::default(),
         protocol: packet[protocol_at],
         protocol_at,
@@ -118,7 +118,7 @@ pub(crate) fn walk(packet: &[u8], at: usize) -> End {
     end
 }
 
-impl End {
+impl HeadersEnd {
     /// Goes on to the next header, unless this is the last.
     fn step(&mut self, packet: &[u8]) -> bool {
         if matches!(self.protocol, ENCRYPTION | NO_NEXT) {
@@ -161,7 +161,7 @@ mod tests {
     const TCP: u8 = 6;
 
     /// A packet with these extension headers of 8 bytes each, and its end.
-    fn walked(numbers: &[u8]) -> End {
+    fn walked(numbers: &[u8]) -> HeadersEnd {
         let mut packet = vec![0; 6];
         packet.push(numbers[0]);
         packet.resize(IPV6_HEADER, 0);

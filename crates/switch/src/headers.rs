@@ -88,7 +88,7 @@ pub(crate) struct Headers {
     /// Where the type of the payload stands, behind all VLAN tags.
     pub(crate) type_at: usize,
     /// Where the first header behind the type begins, and which.
-    pub(crate) network: Option<(Network, usize)>,
+    pub(crate) network: Option<(NetworkHeader, usize)>,
     /// Where the number of the protocol of layer 4 stands, if there is one.
     pub(crate) protocol_at: usize,
     /// Where the header of layer 4 begins, and its protocol number.
@@ -102,7 +102,7 @@ pub(crate) struct Headers {
 
 /// The headers behind the type that are looked into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Network {
+pub(crate) enum NetworkHeader {
     /// Address resolution, RFC 826.
     Arp,
     /// RFC 791.
@@ -184,7 +184,7 @@ fn ipv4(frame: &[u8], at: usize, key: &mut PacketKey, headers: &mut Headers) {
     if header[0] >> 4 != 4 || length < header.len() || frame.len() < at + length {
         return;
     }
-    headers.network = Some((Network::Ipv4, at));
+    headers.network = Some((NetworkHeader::Ipv4, at));
     headers.protocol_at = at + 9;
     key.put(field::IP_DSCP, u64::from(header[1] >> 2));
     key.put(field::IP_ECN, u64::from(header[1] & 3));
@@ -207,7 +207,7 @@ fn ipv6(frame: &[u8], at: usize, key: &mut PacketKey, headers: &mut Headers) {
     if header[0] >> 4 != 6 {
         return;
     }
-    headers.network = Some((Network::Ipv6, at));
+    headers.network = Some((NetworkHeader::Ipv6, at));
     let first = u32_of(header, 0);
     key.put(field::IP_DSCP, u64::from(first >> 22));
     key.put(field::IP_ECN, u64::from(first >> 20 & 3));
@@ -234,11 +234,15 @@ pub(crate) fn is_fragment(key: &PacketKey, headers: &Headers, frame: &[u8]) -> b
     /// More of them follow, or this is not the first.
     const IPV4_FRAGMENT: u16 = 0x3fff;
     match headers.network {
-        Some((Network::Ipv4, at)) => {
+        Some((NetworkHeader::Ipv4, at)) => {
             u16_at(frame, at + 6).is_some_and(|bits| bits & IPV4_FRAGMENT != 0)
         }
-        Some((Network::Ipv6, _)) => key.get(field::IPV6_EXTHDR) & u64::from(Seen::FRAGMENT) != 0,
-        Some((Network::Arp | Network::Mpls | Network::Backbone, _)) | None => false,
+        Some((NetworkHeader::Ipv6, _)) => {
+            key.get(field::IPV6_EXTHDR) & u64::from(Seen::FRAGMENT) != 0
+        }
+        Some((NetworkHeader::Arp | NetworkHeader::Mpls | NetworkHeader::Backbone, _)) | None => {
+            false
+        }
     }
 }
 
@@ -323,7 +327,7 @@ fn arp(frame: &[u8], at: usize, key: &mut PacketKey, headers: &mut Headers) {
     if message[..6] != [0, 1, 8, 0, 6, 4] {
         return;
     }
-    headers.network = Some((Network::Arp, at));
+    headers.network = Some((NetworkHeader::Arp, at));
     key.put(
         field::ARP_OP,
         u64::from(u16::from_be_bytes([message[6], message[7]])),
@@ -338,7 +342,7 @@ fn mpls(frame: &[u8], at: usize, key: &mut PacketKey, headers: &mut Headers) {
     let Some(header) = bytes_at::<MPLS_HEADER>(frame, at) else {
         return;
     };
-    headers.network = Some((Network::Mpls, at));
+    headers.network = Some((NetworkHeader::Mpls, at));
     let header = u64::from(u32_of(header, 0));
     key.put(field::MPLS_LABEL, header >> 12);
     key.put(field::MPLS_TC, header >> 9);
@@ -350,7 +354,7 @@ fn backbone(frame: &[u8], at: usize, key: &mut PacketKey, headers: &mut Headers)
     let Some(tag) = bytes_at::<{ BACKBONE_TAG + ETHER_TYPE }>(frame, at) else {
         return;
     };
-    headers.network = Some((Network::Backbone, at));
+    headers.network = Some((NetworkHeader::Backbone, at));
     key.put(field::PBB_ISID, u64::from(u32_of(tag, 0)));
 }
 

@@ -31,7 +31,7 @@ impl Station {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct MacEntry {
     station: Station,
     port: PortIndex,
     /// How often the port had been forgotten when the station was heard.
@@ -44,7 +44,7 @@ struct Place {
 pub(crate) struct MacTable {
     age_max: Duration,
     seed: u64,
-    sets: Vec<[Option<Place>; WAYS]>,
+    sets: Vec<[Option<MacEntry>; WAYS]>,
     /// How often each port was forgotten.
     epochs: Vec<u32>,
 }
@@ -63,7 +63,7 @@ impl MacTable {
 
     /// Notes that a station was heard at a port.
     pub(crate) fn learn(&mut self, now: Instant, station: Station, port: PortIndex) {
-        let place = Place {
+        let place = MacEntry {
             station,
             port,
             epoch: self.epochs[port.at()],

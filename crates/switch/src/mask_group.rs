@@ -21,12 +21,12 @@ const SPARSEST: usize = 64;
 const EMPTY: EntryIndex = EntryIndex(u32::MAX);
 
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct HashSlot {
     hash: u32,
     entry: EntryIndex,
 }
 
-const EMPTY_SLOT: Slot = Slot {
+const EMPTY_SLOT: HashSlot = HashSlot {
     hash: 0,
     entry: EMPTY,
 };
@@ -40,7 +40,7 @@ pub(crate) struct TooCrowded;
 pub(crate) struct MaskGroup {
     mask: PacketKey,
     hash: MaskedHash,
-    slots: Vec<Slot>,
+    slots: Vec<HashSlot>,
     used: usize,
     /// The ranks of all entries, to know the best without a search.
     ranks: BTreeSet<Rank>,
@@ -117,7 +117,7 @@ impl MaskGroup {
     /// of reasonable size keeps every entry close to its home, which happens
     /// only if somebody who knows the seed makes it happen.
     pub(crate) fn insert(&mut self, key: &PacketKey, entry: EntryIndex) -> Result<(), TooCrowded> {
-        let slot = Slot {
+        let slot = HashSlot {
             hash: self.hash(key),
             entry,
         };
@@ -181,7 +181,7 @@ impl MaskGroup {
         panic!("an entry is no longer where it was put");
     }
 
-    fn occupied(&self) -> Vec<Slot> {
+    fn occupied(&self) -> Vec<HashSlot> {
         let occupied = self.slots.iter().filter(|slot| slot.entry != EMPTY);
         occupied.copied().collect()
     }
@@ -193,7 +193,7 @@ impl MaskGroup {
     }
 }
 
-fn place_all(all: &[Slot], size: usize) -> Result<Vec<Slot>, Slot> {
+fn place_all(all: &[HashSlot], size: usize) -> Result<Vec<HashSlot>, HashSlot> {
     let mut slots = vec![EMPTY_SLOT; size];
     for slot in all {
         place(&mut slots, *slot)?;
@@ -203,7 +203,7 @@ fn place_all(all: &[Slot], size: usize) -> Result<Vec<Slot>, Slot> {
 
 /// Places a slot, and moves those on that are closer to their home. Returns the
 /// one that would come to lie too far away.
-fn place(slots: &mut [Slot], mut slot: Slot) -> Result<(), Slot> {
+fn place(slots: &mut [HashSlot], mut slot: HashSlot) -> Result<(), HashSlot> {
     let mut at = home(slots, slot.hash);
     let mut distance = 0;
     while distance < LONGEST_PROBE {
@@ -224,15 +224,15 @@ fn place(slots: &mut [Slot], mut slot: Slot) -> Result<(), Slot> {
     Err(slot)
 }
 
-fn home(slots: &[Slot], hash: u32) -> usize {
+fn home(slots: &[HashSlot], hash: u32) -> usize {
     usize::try_from(hash).expect("32 bits fit") & (slots.len() - 1)
 }
 
-fn after(slots: &[Slot], at: usize) -> usize {
+fn after(slots: &[HashSlot], at: usize) -> usize {
     (at + 1) & (slots.len() - 1)
 }
 
-fn distance_of(slots: &[Slot], hash: u32, at: usize) -> u32 {
+fn distance_of(slots: &[HashSlot], hash: u32, at: usize) -> u32 {
     let distance = at.wrapping_sub(home(slots, hash)) & (slots.len() - 1);
     u32::try_from(distance).expect("no table has 2^32 slots")
 }

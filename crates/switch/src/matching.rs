@@ -10,7 +10,7 @@ use wire::openflow::oxm::Masked;
 use wire::openflow::{ErrorKind, Fields, MatchField};
 
 use crate::flow_table::Rule;
-use crate::packet_key::{PacketKey, Place, field};
+use crate::packet_key::{KeyBits, PacketKey, field};
 
 /// Returns the rule with this match.
 ///
@@ -100,32 +100,32 @@ fn add(rule: &mut Rule, of: MatchField) {
 }
 
 impl Rule {
-    fn masked(&mut self, place: Place, value: u64, mask: Option<u64>) {
+    fn masked(&mut self, place: KeyBits, value: u64, mask: Option<u64>) {
         self.value.put(place, value);
         self.mask.put(place, mask.unwrap_or(place.ones()));
     }
 
-    fn exact(&mut self, place: Place, value: impl Into<u64>) {
+    fn exact(&mut self, place: KeyBits, value: impl Into<u64>) {
         self.masked(place, value.into(), None);
     }
 
-    fn mac(&mut self, place: Place, address: Masked<MacAddress>) {
+    fn mac(&mut self, place: KeyBits, address: Masked<MacAddress>) {
         self.masked(place, mac_bits(address.value), address.mask.map(mac_bits));
     }
 
-    fn word(&mut self, place: Place, address: Masked<std::net::Ipv4Addr>) {
+    fn word(&mut self, place: KeyBits, address: Masked<std::net::Ipv4Addr>) {
         let mask = address.mask.map(|mask| u64::from(mask.to_bits()));
         self.masked(place, u64::from(address.value.to_bits()), mask);
     }
 
-    fn wide(&mut self, places: [Place; 2], address: Masked<std::net::Ipv6Addr>) {
+    fn wide(&mut self, places: [KeyBits; 2], address: Masked<std::net::Ipv6Addr>) {
         let mask = address.mask.map_or(u128::MAX, |mask| mask.to_bits());
         self.value.put_wide(places, address.value.to_bits());
         self.mask.put_wide(places, mask);
     }
 
     /// Returns the value that a field must have, if it must have one.
-    pub(crate) fn required(&self, place: Place) -> Option<u64> {
+    pub(crate) fn required(&self, place: KeyBits) -> Option<u64> {
         (self.mask.get(place) == place.ones()).then(|| self.value.get(place))
     }
 }

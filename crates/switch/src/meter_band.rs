@@ -74,7 +74,7 @@ impl Cost {
 
 /// What happens to frames above the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Treatment {
+pub(crate) enum BandAction {
     Drop,
     /// Their drop precedence rises by this much.
     Remark(u8),
@@ -82,7 +82,7 @@ pub(crate) enum Treatment {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Band {
-    pub(crate) treatment: Treatment,
+    pub(crate) treatment: BandAction,
     pub(crate) cost: Cost,
     /// A longer frame, in bytes, is above the rate, and takes nothing.
     pub(crate) longest: u64,
@@ -102,8 +102,8 @@ impl Band {
     /// such frame would ever stay below the rate.
     pub(crate) fn new(now: Instant, unit: Unit, band: openflow::Band, burst: Option<u32>) -> Self {
         let (rate, treatment) = match band {
-            openflow::Band::Drop { rate, .. } => (rate, Treatment::Drop),
-            openflow::Band::DscpRemark { rate, levels, .. } => (rate, Treatment::Remark(levels)),
+            openflow::Band::Drop { rate, .. } => (rate, BandAction::Drop),
+            openflow::Band::DscpRemark { rate, levels, .. } => (rate, BandAction::Remark(levels)),
         };
         let burst = match burst {
             Some(burst) => u64::from(burst) * PER_BURST_UNIT,
@@ -127,7 +127,7 @@ impl Band {
         let longest = (police.largest.as_bits() / 8).saturating_sub(OVERHEAD_BYTES);
         let mut bands = vec![Self {
             longest,
-            ..Self::full(now, Treatment::Drop, on_wire, bits)
+            ..Self::full(now, BandAction::Drop, on_wire, bits)
         }];
         bands.extend(police.frames.map(|limit| {
             let by_frame = Cost {
@@ -136,14 +136,14 @@ impl Band {
                 floor: 0,
             };
             let frames = (limit.rate, limit.burst * PER_POLICED_UNIT);
-            Self::full(now, Treatment::Drop, by_frame, frames)
+            Self::full(now, BandAction::Drop, by_frame, frames)
         }));
         bands
     }
 
     const fn full(
         now: Instant,
-        treatment: Treatment,
+        treatment: BandAction,
         cost: Cost,
         (rate, burst): (u64, u64),
     ) -> Self {

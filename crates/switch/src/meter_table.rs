@@ -16,7 +16,7 @@ use wire::openflow::taktos::Police;
 use wire::openflow::{MeterFlags, MeterId, MeterModFailed};
 
 use crate::counters::Tally;
-use crate::meter_band::{Band, Treatment};
+use crate::meter_band::{Band, BandAction};
 
 /// What stands for the number of the meter of an entry that polices; no meter has it.
 const NO_NUMBER: MeterId = MeterId(0);
@@ -64,7 +64,7 @@ impl Meter {
 
     /// Counts a frame, and returns what is to be done with it if it is above a
     /// rate.
-    pub(crate) fn judge(&mut self, now: Instant, bytes: usize) -> Option<Treatment> {
+    pub(crate) fn judge(&mut self, now: Instant, bytes: usize) -> Option<BandAction> {
         self.tally.count(bytes);
         let mut applied: Option<&mut Band> = None;
         for band in &mut self.config.bands {

@@ -4,7 +4,7 @@ use units::Instant;
 
 use crate::compiled::Form;
 use crate::egress::{Egress, FrameOutcome};
-use crate::meter_band::Treatment;
+use crate::meter_band::BandAction;
 use crate::meter_table::MeterIndex;
 use crate::packet::{Packet, Stale};
 use crate::rewrite;
@@ -38,7 +38,7 @@ impl Egress {
         let treatment = match self.judged.verdicts.pop() {
             None => self.judge(now, packet, index, form),
             Some(0) => None,
-            Some(levels) => Some(Treatment::Remark(levels)),
+            Some(levels) => Some(BandAction::Remark(levels)),
         };
         self.obey(packet, treatment)
     }
@@ -51,7 +51,7 @@ impl Egress {
         packet: &Packet,
         index: MeterIndex,
         form: Option<&Form>,
-    ) -> Option<Treatment> {
+    ) -> Option<BandAction> {
         let bytes = self.pool.frame(packet.slot).len();
         let arrived = self.pool.arrived(packet.slot);
         let meter = self.meters.meter_mut(index);
@@ -68,17 +68,19 @@ impl Egress {
     pub(crate) fn obey(
         &mut self,
         packet: &mut Packet,
-        treatment: Option<Treatment>,
+        treatment: Option<BandAction>,
     ) -> FrameOutcome {
         match treatment {
             None => FrameOutcome::Lives,
-            Some(Treatment::Drop) => {
+            Some(BandAction::Drop) => {
                 self.counters.metered += 1;
                 FrameOutcome::Ends
             }
-            Some(Treatment::Remark(levels)) => self.change(packet, Stale::Key, |frame, headers| {
-                rewrite::raise_drop_precedence(frame, headers, levels);
-            }),
+            Some(BandAction::Remark(levels)) => {
+                self.change(packet, Stale::Key, |frame, headers| {
+                    rewrite::raise_drop_precedence(frame, headers, levels);
+                })
+            }
         }
     }
 }

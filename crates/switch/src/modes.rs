@@ -38,7 +38,7 @@ pub use flow_monitor::{
 };
 pub(crate) use keeper::{FarEnd, ModeKeeper};
 pub(crate) use mode_consensus::word_of;
-pub use mode_consensus::{Heard, ModeConsensus, Refusal, Restraint, Step};
+pub use mode_consensus::{ConsensusStep, Heard, ModeConsensus, Restraint, StayReason};
 pub use mode_handler::Violation;
-pub(crate) use monitor_table::{TooManyMonitors, Watch};
+pub(crate) use monitor_table::{TooManyMonitors, WatchedMessages};
 pub(crate) use shared::SharedModes;

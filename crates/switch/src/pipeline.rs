@@ -34,7 +34,7 @@ pub(crate) const FRAME_BYTES: RangeInclusive<usize> = 14..=FRAME_BYTES_MAX;
 
 /// Who decides what becomes of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Treatment {
+pub(crate) enum Forwarder {
     Tables,
     /// Nobody: the switch is a bridge, OF13 clause 6.3.2.
     Bridge,
@@ -64,7 +64,7 @@ pub(crate) struct Pipeline {
     pub(crate) tables: Vec<Table>,
     tables_max: usize,
     pub(crate) egress: Egress,
-    pub(crate) treatment: Treatment,
+    pub(crate) treatment: Forwarder,
     /// What becomes of fragments of IP packets, OF13 clause 7.3.2.
     pub(crate) fragments: FragmentHandling,
     pub(crate) misses: Misses,
@@ -90,7 +90,7 @@ impl Pipeline {
             tables: tables.map(|at| Table::new(at, flows())).collect(),
             tables_max: usize::from(config.tables),
             egress: Egress::new(now, config),
-            treatment: Treatment::Tables,
+            treatment: Forwarder::Tables,
             fragments: FragmentHandling::Normal,
             misses: Misses::Dropped,
             form: None,
@@ -158,11 +158,11 @@ impl Pipeline {
         match packet {
             Some(packet) if self.drops(&packet) => self.drop_fragment(&packet),
             Some(packet) => match self.treatment {
-                Treatment::Tables => match engine {
+                Forwarder::Tables => match engine {
                     Engine::Tables => self.walk(now, packet),
                     Engine::Compiled => self.walk_compiled(now, packet),
                 },
-                Treatment::Bridge => self.bridge(now, packet),
+                Forwarder::Bridge => self.bridge(now, packet),
             },
             None => self.egress.counters.refused += 1,
         }

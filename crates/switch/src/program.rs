@@ -29,12 +29,12 @@ pub(crate) struct Compiler<'a> {
     /// How many tables there are.
     pub(crate) tables: u8,
     /// On whose behalf they are executed.
-    pub(crate) place: Place<'a>,
+    pub(crate) place: InstructionSite<'a>,
 }
 
 /// Where instructions and actions stand.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Place<'a> {
+pub(crate) enum InstructionSite<'a> {
     Entry(TableId, &'a Rule),
     /// In a packet-out, whose frame may be anything.
     PacketOut,
@@ -70,7 +70,7 @@ impl Compiler<'_> {
     /// Which frames that will see is known only if no other table changes them
     /// before or writes actions of its own.
     fn check_set(&self, program: &Program, mut frames: Frames) -> Result<(), BadAction> {
-        let alone = matches!(self.place, Place::Entry(TableId(0), _));
+        let alone = matches!(self.place, InstructionSite::Entry(TableId(0), _));
         if !alone || program.goto.is_some() {
             return Ok(());
         }
@@ -88,8 +88,8 @@ impl Compiler<'_> {
         match instruction {
             Instruction::GotoTable(next) => {
                 let forward = match self.place {
-                    Place::Entry(table, _) => next > table,
-                    Place::PacketOut | Place::Bucket => false,
+                    InstructionSite::Entry(table, _) => next > table,
+                    InstructionSite::PacketOut | InstructionSite::Bucket => false,
                 };
                 if !forward || next.0 >= self.tables {
                     return Err(refused(BadInstruction::BadTableId));
@@ -127,7 +127,7 @@ impl Compiler<'_> {
     ) -> Result<(), ErrorKind> {
         let mut rest = actions.iter();
         if let Some(Ok(openflow::Action::Police(police))) = actions.iter().next() {
-            if program.meter.is_some() || !matches!(self.place, Place::Entry(..)) {
+            if program.meter.is_some() || !matches!(self.place, InstructionSite::Entry(..)) {
                 return Err(MISPLACED);
             }
             if self.egress.meters.policers() >= POLICERS_MAX {
@@ -151,16 +151,16 @@ impl Compiler<'_> {
     ) -> Result<Box<[Action]>, ErrorKind> {
         let list = self.list(actions.iter(), &mut self.frames())?;
         match self.place {
-            Place::Bucket => check_in_set(&list)?,
-            Place::Entry(..) | Place::PacketOut => {}
+            InstructionSite::Bucket => check_in_set(&list)?,
+            InstructionSite::Entry(..) | InstructionSite::PacketOut => {}
         }
         Ok(list)
     }
 
     fn frames(&self) -> Frames {
         match self.place {
-            Place::Entry(_, rule) => Frames::matching(rule),
-            Place::PacketOut | Place::Bucket => Frames::Any,
+            InstructionSite::Entry(_, rule) => Frames::matching(rule),
+            InstructionSite::PacketOut | InstructionSite::Bucket => Frames::Any,
         }
     }
 
@@ -227,7 +227,9 @@ impl Compiler<'_> {
             PortNumber::FLOOD => Ok(Target::Flood),
             PortNumber::NORMAL => Ok(Target::Normal),
             PortNumber::CONTROLLER => Ok(Target::Controller(length)),
-            PortNumber::TABLE if matches!(self.place, Place::PacketOut) => Ok(Target::Tables),
+            PortNumber::TABLE if matches!(self.place, InstructionSite::PacketOut) => {
+                Ok(Target::Tables)
+            }
             port => match self.egress.find_port(port) {
                 Some(port) => Ok(Target::Port(port)),
                 None => Err(BadAction::BadOutPort),

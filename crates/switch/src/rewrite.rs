@@ -13,8 +13,8 @@ use wire::ethernet::MacAddress;
 use crate::action::{FieldValue, Transport};
 use crate::headers::{
     DISCOVERY_OPTION_ADDRESS, DISCOVERY_TARGET, Headers, MAC_ADDRESSES, NEIGHBOUR_ADVERTISEMENT,
-    NEIGHBOUR_SOLICITATION, Network, PROTO_ICMP, PROTO_ICMPV6, PROTO_SCTP, PROTO_TCP, PROTO_UDP,
-    bytes_at, link_layer_option,
+    NEIGHBOUR_SOLICITATION, NetworkHeader, PROTO_ICMP, PROTO_ICMPV6, PROTO_SCTP, PROTO_TCP,
+    PROTO_UDP, bytes_at, link_layer_option,
 };
 use crate::tags::BOTTOM_OF_STACK;
 use crate::{checksum, crc32c};
@@ -192,17 +192,17 @@ fn change_vlan(frame: &mut [u8], headers: &Headers, change: impl Fn(u16) -> u16)
 
 fn change_tos(frame: &mut [u8], headers: &Headers, change: impl Fn(u8) -> u8) {
     match headers.network {
-        Some((Network::Ipv4, at)) => {
+        Some((NetworkHeader::Ipv4, at)) => {
             let new = [frame[at], change(frame[at + IPV4_TOS])];
             replace(frame, at, &new, &[Sum::mandatory(at + IPV4_CHECKSUM)]);
         }
-        Some((Network::Ipv6, at)) => {
+        Some((NetworkHeader::Ipv6, at)) => {
             // The traffic class lies across two bytes, RFC 8200 section 3.
             let class = change(frame[at] << 4 | frame[at + 1] >> 4);
             frame[at] = frame[at] & 0xf0 | class >> 4;
             frame[at + 1] = class << 4 | frame[at + 1] & 0x0f;
         }
-        Some((Network::Arp | Network::Mpls | Network::Backbone, _)) | None => {}
+        Some((NetworkHeader::Arp | NetworkHeader::Mpls | NetworkHeader::Backbone, _)) | None => {}
     }
 }
 
@@ -211,9 +211,11 @@ fn change_tos(frame: &mut [u8], headers: &Headers, change: impl Fn(u8) -> u8) {
 fn set_protocol(frame: &mut [u8], headers: &Headers, protocol: u8) {
     let at = headers.protocol_at;
     let own = match headers.network {
-        Some((Network::Ipv4, ip)) => Some(Sum::mandatory(ip + IPV4_CHECKSUM)),
-        Some((Network::Ipv6, _)) => None,
-        Some((Network::Arp | Network::Mpls | Network::Backbone, _)) | None => return,
+        Some((NetworkHeader::Ipv4, ip)) => Some(Sum::mandatory(ip + IPV4_CHECKSUM)),
+        Some((NetworkHeader::Ipv6, _)) => None,
+        Some((NetworkHeader::Arp | NetworkHeader::Mpls | NetworkHeader::Backbone, _)) | None => {
+            return;
+        }
     };
     if let Some(sum) = pseudo_header_sum(frame, headers)
         && let Some(updated) = sum.updated(frame, &[0, frame[at]], &[0, protocol])
@@ -228,7 +230,7 @@ fn set_protocol(frame: &mut [u8], headers: &Headers, protocol: u8) {
 }
 
 fn set_ipv4(frame: &mut [u8], headers: &Headers, offset: usize, address: [u8; 4]) {
-    let Some((Network::Ipv4, at)) = headers.network else {
+    let Some((NetworkHeader::Ipv4, at)) = headers.network else {
         return;
     };
     let own = Sum::mandatory(at + IPV4_CHECKSUM);
@@ -239,7 +241,7 @@ fn set_ipv4(frame: &mut [u8], headers: &Headers, offset: usize, address: [u8; 4]
 }
 
 fn set_ipv6(frame: &mut [u8], headers: &Headers, offset: usize, address: [u8; 16]) {
-    let Some((Network::Ipv6, at)) = headers.network else {
+    let Some((NetworkHeader::Ipv6, at)) = headers.network else {
         return;
     };
     let elsewhere = headers.routed && offset == IPV6_DST;
@@ -250,7 +252,7 @@ fn set_ipv6(frame: &mut [u8], headers: &Headers, offset: usize, address: [u8; 16
 }
 
 fn set_flow_label(frame: &mut [u8], headers: &Headers, label: u32) {
-    if let Some((Network::Ipv6, at)) = headers.network {
+    if let Some((NetworkHeader::Ipv6, at)) = headers.network {
         let [_, high, middle, low] = label.to_be_bytes();
         let high = frame[at + 1] & 0xf0 | high & 0x0f;
         overwrite(frame, at + 1, &[high, middle, low]);
@@ -311,7 +313,7 @@ fn set_sctp_port(frame: &mut [u8], headers: &Headers, at: usize, side: Side, por
 }
 
 fn set_arp(frame: &mut [u8], headers: &Headers, offset: usize, new: &[u8]) {
-    if let Some((Network::Arp, at)) = headers.network {
+    if let Some((NetworkHeader::Arp, at)) = headers.network {
         overwrite(frame, at + offset, new);
     }
 }
@@ -342,7 +344,7 @@ fn set_link_layer(frame: &mut [u8], headers: &Headers, of: u8, address: MacAddre
 }
 
 fn change_mpls(frame: &mut [u8], headers: &Headers, change: impl Fn(u32) -> u32) {
-    if let Some((Network::Mpls, at)) = headers.network
+    if let Some((NetworkHeader::Mpls, at)) = headers.network
         && let Some(header) = bytes_at::<4>(frame, at)
     {
         let header = change(u32::from_be_bytes(*header));
@@ -351,7 +353,7 @@ fn change_mpls(frame: &mut [u8], headers: &Headers, change: impl Fn(u32) -> u32)
 }
 
 fn set_service(frame: &mut [u8], headers: &Headers, service: [u8; 3]) {
-    if let Some((Network::Backbone, at)) = headers.network {
+    if let Some((NetworkHeader::Backbone, at)) = headers.network {
         overwrite(frame, at + 1, &service);
     }
 }

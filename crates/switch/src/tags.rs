@@ -20,7 +20,8 @@ use wire::ethernet::EtherType;
 
 use crate::action::{Pop, Push};
 use crate::headers::{
-    BACKBONE_TAG, ETHER_TYPE, Headers, MAC_ADDRESSES, MPLS_HEADER, Network, VLAN_TAG, bytes_at,
+    BACKBONE_TAG, ETHER_TYPE, Headers, MAC_ADDRESSES, MPLS_HEADER, NetworkHeader, VLAN_TAG,
+    bytes_at,
 };
 use crate::time_to_live;
 
@@ -55,8 +56,8 @@ impl Pop {
     pub(crate) fn fits(self, headers: &Headers) -> bool {
         match self {
             Self::Vlan => headers.tagged,
-            Self::Mpls(_) => matches!(headers.network, Some((Network::Mpls, _))),
-            Self::Backbone => matches!(headers.network, Some((Network::Backbone, _))),
+            Self::Mpls(_) => matches!(headers.network, Some((NetworkHeader::Mpls, _))),
+            Self::Backbone => matches!(headers.network, Some((NetworkHeader::Backbone, _))),
         }
     }
 }
@@ -105,7 +106,7 @@ fn push_mpls(frame: &mut [u8], headers: &Headers, ether_type: u16) {
     let old = &frame[MPLS_HEADER..];
     let header = match headers.network {
         // All is inherited, but the one below remains the bottom.
-        Some((Network::Mpls, at)) => bytes_at(old, at).map_or(BOTTOM_OF_STACK, |header| {
+        Some((NetworkHeader::Mpls, at)) => bytes_at(old, at).map_or(BOTTOM_OF_STACK, |header| {
             u32::from_be_bytes(*header) & !BOTTOM_OF_STACK
         }),
         Some(_) | None => BOTTOM_OF_STACK | u32::from(time_to_live::outermost(old, headers)),
@@ -125,7 +126,7 @@ fn push_backbone(frame: &mut [u8], headers: &Headers) {
         false => 0,
     };
     let service = match headers.network {
-        Some((Network::Backbone, at)) => bytes_at::<4>(old, at).copied().unwrap_or_default(),
+        Some((NetworkHeader::Backbone, at)) => bytes_at::<4>(old, at).copied().unwrap_or_default(),
         Some(_) | None => [0; 4],
     };
     let [_, high, middle, low] = service;

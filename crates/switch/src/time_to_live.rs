@@ -10,7 +10,7 @@
 
 use crate::action::{Direction, Layer};
 use crate::headers::{
-    Headers, IPV4_HEADER, IPV6_HEADER, MPLS_HEADER, Network, PROTO_IPV4, PROTO_IPV6, bytes_at,
+    Headers, IPV4_HEADER, IPV6_HEADER, MPLS_HEADER, NetworkHeader, PROTO_IPV4, PROTO_IPV6, bytes_at,
 };
 use crate::rewrite::{IPV4_CHECKSUM, Sum, replace};
 use crate::tags::BOTTOM_OF_STACK;
@@ -78,10 +78,10 @@ pub(crate) fn outermost(frame: &[u8], headers: &Headers) -> u8 {
 impl Holder {
     fn outermost(headers: &Headers) -> Option<Self> {
         match headers.network {
-            Some((Network::Ipv4, at)) => Some(Self::Ipv4(at)),
-            Some((Network::Ipv6, at)) => Some(Self::Ipv6(at)),
-            Some((Network::Mpls, at)) => Some(Self::Mpls(at)),
-            Some((Network::Arp | Network::Backbone, _)) | None => None,
+            Some((NetworkHeader::Ipv4, at)) => Some(Self::Ipv4(at)),
+            Some((NetworkHeader::Ipv6, at)) => Some(Self::Ipv6(at)),
+            Some((NetworkHeader::Mpls, at)) => Some(Self::Mpls(at)),
+            Some((NetworkHeader::Arp | NetworkHeader::Backbone, _)) | None => None,
         }
     }
 

@@ -21,7 +21,7 @@ use lab::switches::{Carried, Forwarding, kernel_refuses};
 use linux::clock;
 use linux::usage::{Spent, Usage};
 use run::experiment::{
-    Admission, Audience, Carrying, Discovered, Experiment, ExperimentError, Place,
+    Admission, Audience, Carrying, Discovered, Experiment, ExperimentError, WorldChoice,
 };
 use scenario::Scenario;
 use units::{Duration, Instant};
@@ -83,7 +83,7 @@ fn run(scenario: &Scenario, forwarding: Forwarding) -> Result<(), ExperimentErro
     let mut teller = Teller {
         since: clock::now(),
     };
-    let report = experiment.run(Place::Lab(forwarding), &mut teller)?;
+    let report = experiment.run(WorldChoice::Lab(forwarding), &mut teller)?;
     let (sent, lost) = report.flows.iter().fold((0, 0), |(sent, lost), flow| {
         (sent + flow.sent, lost + flow.lost)
     });

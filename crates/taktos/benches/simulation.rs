@@ -20,7 +20,7 @@ use measure::load::Load;
 use run::experiment::sim_world::SimWorld;
 use run::experiment::world::{Observed, World};
 use run::experiment::{
-    Admission, Audience, Carrying, Discovered, Experiment, ExperimentError, Place, SimEngine,
+    Admission, Audience, Carrying, Discovered, Experiment, ExperimentError, SimEngine, WorldChoice,
 };
 use scenario::{Change, Scenario};
 use sim::world::Counts;
@@ -139,7 +139,7 @@ fn run(scenario: &Scenario) -> Measured {
     experiment
         .run_in(
             Box::new(world),
-            Place::Sim(SimEngine::Tables),
+            WorldChoice::Sim(SimEngine::Tables),
             &config,
             &mut listener,
         )

@@ -111,7 +111,7 @@ impl From<crate::process_bus::Error> for Error {
 
 /// A message of an association, in the order in which they follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Message<'a> {
+pub enum MmsMessage<'a> {
     /// The caller asks for a transport connection.
     ConnectRequest,
     /// The called side gives it.
@@ -138,7 +138,7 @@ pub enum Message<'a> {
     },
 }
 
-impl<'a> Message<'a> {
+impl<'a> MmsMessage<'a> {
     /// Reads the message at the beginning of `bytes`. Returns what follows it, too.
     ///
     /// # Errors
@@ -227,13 +227,13 @@ impl<'a> Message<'a> {
 /// What a request for a single item of a domain has around its names.
 const NESTED: [u8; 5] = [CONTEXT_1, CONTEXT_0, SEQUENCE, CONTEXT_0, CONTEXT_1];
 
-fn read_request(invocation: u32, service: &[u8]) -> Result<Message<'_>, Error> {
+fn read_request(invocation: u32, service: &[u8]) -> Result<MmsMessage<'_>, Error> {
     let mut content = service;
     for tag in NESTED {
         content = ber::expect(&mut Reader::new(content), tag)?;
     }
     let mut names = Reader::new(content);
-    Ok(Message::Read {
+    Ok(MmsMessage::Read {
         invocation,
         domain: ber::text(&mut names, VISIBLE_STRING)?,
         item: ber::text(&mut names, VISIBLE_STRING)?,
@@ -298,7 +298,7 @@ mod tests {
 
     use super::*;
 
-    fn emitted(message: &Message<'_>) -> Vec<u8> {
+    fn emitted(message: &MmsMessage<'_>) -> Vec<u8> {
         let mut out = Vec::new();
         message.emit(&mut out);
         out
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_read_has_these_bytes() {
-        let read = Message::Read {
+        let read = MmsMessage::Read {
             invocation: FIRST_INVOCATION,
             domain: "LD0",
             item: "XCBR1",
@@ -321,27 +321,27 @@ mod tests {
     #[test]
     fn what_opens_an_association_is_told_apart() {
         for message in [
-            Message::ConnectRequest,
-            Message::ConnectConfirm,
-            Message::Associate,
-            Message::Accept,
+            MmsMessage::ConnectRequest,
+            MmsMessage::ConnectConfirm,
+            MmsMessage::Associate,
+            MmsMessage::Accept,
         ] {
             let mut bytes = emitted(&message);
             bytes.extend([3, 0]);
 
-            assert_eq!(Message::parse(&bytes), Ok((message, &[3, 0][..])));
+            assert_eq!(MmsMessage::parse(&bytes), Ok((message, &[3, 0][..])));
         }
     }
 
     #[test]
     fn what_is_none_of_ours_is_an_error() {
-        let mut bytes = emitted(&Message::Accept);
+        let mut bytes = emitted(&MmsMessage::Accept);
         bytes[0] = 4;
-        assert_eq!(Message::parse(&bytes), Err(Error::Version(4)));
-        assert_eq!(Message::parse(&[3, 0, 0, 3]), Err(Error::Unknown));
-        assert_eq!(Message::parse(&[3, 0, 0, 9, 2]), Err(Error::Truncated));
+        assert_eq!(MmsMessage::parse(&bytes), Err(Error::Version(4)));
+        assert_eq!(MmsMessage::parse(&[3, 0, 0, 3]), Err(Error::Unknown));
+        assert_eq!(MmsMessage::parse(&[3, 0, 0, 9, 2]), Err(Error::Truncated));
         let conclude = [3, 0, 0, 9, 2, 0xf0, 0x80, 9, 0];
-        assert_eq!(Message::parse(&conclude), Err(Error::Unknown));
+        assert_eq!(MmsMessage::parse(&conclude), Err(Error::Unknown));
     }
 
     proptest! {
@@ -353,13 +353,13 @@ mod tests {
             value in prop::collection::vec(any::<u8>(), 0..1_000),
         ) {
             for message in [
-                Message::Read { invocation, domain: &domain, item: &item },
-                Message::Value { invocation, value: &value },
+                MmsMessage::Read { invocation, domain: &domain, item: &item },
+                MmsMessage::Value { invocation, value: &value },
             ] {
                 let bytes = emitted(&message);
-                prop_assert_eq!(Message::parse(&bytes), Ok((message, &[][..])));
+                prop_assert_eq!(MmsMessage::parse(&bytes), Ok((message, &[][..])));
                 for end in 0..bytes.len() {
-                    prop_assert_eq!(Message::parse(&bytes[..end]), Err(Error::Truncated));
+                    prop_assert_eq!(MmsMessage::parse(&bytes[..end]), Err(Error::Truncated));
                 }
             }
         }
@@ -374,7 +374,7 @@ mod tests {
                     b"\x03\x00\x00\x14\x02\xf0\x80\x01\x00\x01\x00\x61\x07",
                 );
             }
-            let _ = Message::parse(&bytes);
+            let _ = MmsMessage::parse(&bytes);
         }
     }
 }

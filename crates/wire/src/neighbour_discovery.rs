@@ -65,7 +65,7 @@ impl From<Truncated> for Error {
 
 /// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Message {
+pub enum NdMessage {
     /// Who routes here?
     RouterSolicitation {
         /// The station that asks; absent if it has no address yet.
@@ -92,7 +92,7 @@ pub enum Message {
     },
 }
 
-impl Message {
+impl NdMessage {
     /// Reads what stands behind an IPv6 header.
     ///
     /// # Errors
@@ -222,9 +222,9 @@ mod tests {
         let sum = ip.sum(&message).finish();
         message[2..4].copy_from_slice(&sum.to_be_bytes());
 
-        let read = Message::parse(&ip, &message);
+        let read = NdMessage::parse(&ip, &message);
 
-        let expected = Message::NeighbourSolicitation {
+        let expected = NdMessage::NeighbourSolicitation {
             target: Ipv6Addr::from(7),
             station: None,
         };
@@ -242,7 +242,7 @@ mod tests {
         let forwarded = Error::Forwarded { hop_limit: 254 };
         let mut message = message;
         message[1] = 0;
-        assert_eq!(Message::parse(&ip, &message), Err(forwarded));
+        assert_eq!(NdMessage::parse(&ip, &message), Err(forwarded));
     }
 
     #[test]
@@ -252,7 +252,7 @@ mod tests {
         let sum = ip.sum(&message).finish();
         message[2..4].copy_from_slice(&sum.to_be_bytes());
 
-        assert_eq!(Message::parse(&ip, &message), Err(Error::Nonsense));
+        assert_eq!(NdMessage::parse(&ip, &message), Err(Error::Nonsense));
     }
 
     #[test]
@@ -264,7 +264,7 @@ mod tests {
 
         let (ip, message) = ipv6::Header::parse(&packet).unwrap();
 
-        assert_eq!(Message::parse(&ip, message), Err(Error::Checksum));
+        assert_eq!(NdMessage::parse(&ip, message), Err(Error::Checksum));
     }
 
     proptest! {
@@ -274,13 +274,13 @@ mod tests {
             mut bytes in prop::collection::vec(any::<u8>(), 0..80),
         ) {
             let ip = header(1);
-            let _ = Message::parse(&ip, &bytes);
+            let _ = NdMessage::parse(&ip, &bytes);
             if bytes.len() >= 4 {
                 bytes[..4].copy_from_slice(&[kind, 0, 0, 0]);
                 let sum = ip.sum(&bytes).finish();
                 bytes[2..4].copy_from_slice(&sum.to_be_bytes());
             }
-            let _ = Message::parse(&ip, &bytes);
+            let _ = NdMessage::parse(&ip, &bytes);
         }
 
         #[test]
@@ -292,22 +292,22 @@ mod tests {
         ) {
             let (station, target) = (station.map(MacAddress), Ipv6Addr::from(target));
             let message = match kind {
-                0 => Message::RouterSolicitation { station },
-                1 => Message::RouterAdvertisement { station },
-                2 => Message::NeighbourSolicitation { target, station },
-                _ => Message::NeighbourAdvertisement { target, station },
+                0 => NdMessage::RouterSolicitation { station },
+                1 => NdMessage::RouterAdvertisement { station },
+                2 => NdMessage::NeighbourSolicitation { target, station },
+                _ => NdMessage::NeighbourAdvertisement { target, station },
             };
             let mut packet = Vec::new();
 
             message.emit_packet(&header(source), &mut packet);
 
             let (ip, read) = ipv6::Header::parse(&packet).unwrap();
-            prop_assert_eq!(Message::parse(&ip, read), Ok(message));
+            prop_assert_eq!(NdMessage::parse(&ip, read), Ok(message));
         }
     }
 
-    fn solicitation() -> Message {
-        Message::NeighbourSolicitation {
+    fn solicitation() -> NdMessage {
+        NdMessage::NeighbourSolicitation {
             target: Ipv6Addr::from(7),
             station: Some(MacAddress([2; 6])),
         }

@@ -8,12 +8,12 @@
 //!
 //! ```
 //! use wire::openflow::TransactionId;
-//! use wire::openflow10::{Action, Actions, FlowMod, Match, Message, PortNumber};
+//! use wire::openflow10::{Action, Actions, FlowMod, Match10, Message, PortNumber};
 //!
 //! let actions = [Action::output(PortNumber(2))];
 //! let flow_mod = FlowMod {
 //!     priority: 100,
-//!     matching: Match { in_port: Some(PortNumber(1)), ..Match::ANY },
+//!     matching: Match10 { in_port: Some(PortNumber(1)), ..Match10::ANY },
 //!     actions: Actions::of(&actions),
 //!     ..FlowMod::ADD
 //! };
@@ -60,7 +60,7 @@ pub use error::{
     QueueOpFailed,
 };
 pub use features::{ActionKinds, Capabilities, FeaturesReply};
-pub use flow_match::{Match, Network, Wildcards};
+pub use flow_match::{AddressPrefix, Match10, Wildcards};
 pub use flow_mod::{FlowMod, FlowModFlags};
 pub use flow_removed::FlowRemoved;
 pub use header::{MessageType, VERSION};

@@ -47,7 +47,7 @@ pub struct CableId(pub u32);
 
 /// A port of a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct End {
+pub struct PortRef {
     /// The switch.
     pub node: NodeId,
     /// The stage of the port.
@@ -58,7 +58,7 @@ pub struct End {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cable {
     /// Its ends.
-    pub ends: [End; 2],
+    pub ends: [PortRef; 2],
 }
 
 /// A direction of a cable.
@@ -76,7 +76,7 @@ pub struct Ends<'a> {
     /// The switch of the sender.
     pub from: NodeId,
     /// The port of the receiver.
-    pub to: End,
+    pub to: PortRef,
     /// Cables that are not to be used.
     pub avoid_cables: &'a [CableId],
     /// Switches that are not to be used.
@@ -86,7 +86,7 @@ pub struct Ends<'a> {
 impl Ends<'_> {
     /// Returns ends with nothing to avoid.
     #[must_use]
-    pub const fn new(from: NodeId, to: End) -> Self {
+    pub const fn new(from: NodeId, to: PortRef) -> Self {
         Self {
             from,
             to,

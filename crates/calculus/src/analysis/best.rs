@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use super::budget::Budget;
 use super::ludb::{self, Effort};
-use super::{Analysis, FlowBound, Method, Network, NotApplicable};
+use super::{Analysis, FlowBound, Method, NotApplicable, ServerGraph};
 
 /// The methods that take less than a tenth of a millisecond a flow.
 pub const QUICK: [Method; 6] = [
@@ -33,7 +33,7 @@ const SHARE: u64 = 4;
 ///
 /// What the first one says, if none applies.
 pub fn analyze(
-    network: &Network,
+    network: &ServerGraph,
     methods: &[Method],
     budget: &Budget,
 ) -> Result<Analysis, NotApplicable> {
@@ -71,7 +71,7 @@ pub fn analyze(
 ///
 /// Why the method says nothing of this network.
 pub fn analyze_among(
-    network: &Network,
+    network: &ServerGraph,
     method: Method,
     methods: &[Method],
     budget: &Budget,
@@ -115,7 +115,7 @@ mod tests {
     use units::fine::{Data, Rate, Time};
 
     use super::*;
-    use crate::analysis::{Flow, Multiplexing, RateLatency, Server, ServerId, TokenBucket};
+    use crate::analysis::{Multiplexing, RateLatency, Server, ServerFlow, ServerId, TokenBucket};
 
     #[test]
     fn each_flow_has_the_least_delay_and_the_name_of_its_method() {
@@ -227,7 +227,7 @@ mod tests {
         assert!(found.flows.iter().all(|flow| flow.delay.is_some()));
     }
 
-    fn network(paths: &[&[u32]]) -> Network {
+    fn network(paths: &[&[u32]]) -> ServerGraph {
         let server = Server {
             service: vec![RateLatency {
                 rate: Rate::from_ubps(1_000_000 * paths.len() as u64),
@@ -236,9 +236,9 @@ mod tests {
             link: None,
             multiplexing: Multiplexing::Fifo,
         };
-        let mut network = Network::new(vec![server; 3]).unwrap();
+        let mut network = ServerGraph::new(vec![server; 3]).unwrap();
         for path in paths {
-            let flow = Flow {
+            let flow = ServerFlow {
                 buckets: vec![TokenBucket {
                     rate: Rate::from_ubps(100_000),
                     burst: Data::from_ubits(1_000_000),

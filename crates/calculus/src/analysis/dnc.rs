@@ -27,8 +27,8 @@ use units::fine::{Data, Time};
 
 use super::budget::Budget;
 use super::{
-    Analysis, FlowBound, FlowId, HopBound, Method, Multiplexing, Network, NotApplicable,
-    RateLatency, ServerId,
+    Analysis, FlowBound, FlowId, HopBound, Method, Multiplexing, NotApplicable, RateLatency,
+    ServerGraph, ServerId,
 };
 use arrival_bounds::{ArrivalBounds, CrossedServer, DEPTH_MAX, Presence, TooLarge};
 use histories::Histories;
@@ -65,7 +65,7 @@ pub(super) struct Plan {
 
 impl Order {
     /// Returns the order in which a server is taken to serve.
-    fn at(self, network: &Network, server: ServerId) -> Multiplexing {
+    fn at(self, network: &ServerGraph, server: ServerId) -> Multiplexing {
         match self {
             Self::Given => network.server(server).multiplexing,
             Self::Arbitrary => Multiplexing::Arbitrary,
@@ -75,7 +75,7 @@ impl Order {
 
 /// Bounds all flows of a network by what is left over for each along its path.
 pub(super) fn analyze(
-    network: &Network,
+    network: &ServerGraph,
     plan: Plan,
     budget: &Budget,
 ) -> Result<Analysis, NotApplicable> {
@@ -110,7 +110,7 @@ pub(super) fn analyze(
 
 /// Bounds one flow as [`analyze`] bounds all.
 pub(super) fn analyze_flow(
-    network: &Network,
+    network: &ServerGraph,
     plan: Plan,
     flow: FlowId,
 ) -> Result<FlowBound, NotApplicable> {
@@ -123,7 +123,7 @@ pub(super) fn analyze_flow(
 
 /// Bounds all flows of a network by adding up what each server delays at most.
 pub(super) fn analyze_servers(
-    network: &Network,
+    network: &ServerGraph,
     plan: Plan,
     budget: &Budget,
 ) -> Result<Analysis, NotApplicable> {
@@ -143,7 +143,7 @@ pub(super) fn analyze_servers(
 
 /// Bounds one flow as [`analyze_servers`] bounds all.
 pub(super) fn analyze_servers_of(
-    network: &Network,
+    network: &ServerGraph,
     plan: Plan,
     flow: FlowId,
 ) -> Result<FlowBound, NotApplicable> {
@@ -155,7 +155,7 @@ pub(super) fn analyze_servers_of(
 /// Bounds what each of some servers delays and holds, and returns how many were
 /// finished.
 fn bound_servers(
-    network: &Network,
+    network: &ServerGraph,
     plan: Plan,
     ids: &[ServerId],
     budget: &Budget,
@@ -188,7 +188,7 @@ fn bound_servers(
 
 /// Runs an analysis once for each choice of buckets and of service pieces.
 fn for_each_choice(
-    network: &Network,
+    network: &ServerGraph,
     plan: Plan,
     budget: &Budget,
     mut analysis: impl FnMut(&mut ArrivalBounds),
@@ -220,7 +220,7 @@ fn for_each_choice(
 
 /// Puts flows of one path and the same buckets side by side: they have the same
 /// bounds.
-fn likeness(network: &Network, one: FlowId, other: FlowId) -> Ordering {
+fn likeness(network: &ServerGraph, one: FlowId, other: FlowId) -> Ordering {
     let buckets = |id| {
         network
             .buckets(id)
@@ -265,7 +265,7 @@ fn of_server(bounds: &mut ArrivalBounds, id: ServerId) -> HopBound {
 }
 
 /// Adds up the bounds of the servers of a path.
-fn add_up(network: &Network, plan: Plan, id: FlowId, hops: Vec<HopBound>) -> FlowBound {
+fn add_up(network: &ServerGraph, plan: Plan, id: FlowId, hops: Vec<HopBound>) -> FlowBound {
     let delay = hops
         .iter()
         .try_fold(Time::ZERO, |sum, hop| sum.checked_add(hop.delay?));
@@ -301,7 +301,7 @@ fn lesser<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
 }
 
 /// Says what was left aside or taken differently.
-fn notes(network: &Network, plan: Plan) -> Vec<String> {
+fn notes(network: &ServerGraph, plan: Plan) -> Vec<String> {
     let mut notes = Vec::new();
     let mut say = |note: &str| notes.push(note.to_owned());
     let mut orders = network.servers().iter().map(|server| server.multiplexing);

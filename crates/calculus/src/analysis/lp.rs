@@ -64,7 +64,7 @@ use units::fine::{Data, Time};
 
 use super::budget::Budget;
 use super::{
-    Analysis, FlowBound, FlowId, Method, Multiplexing, Network, NotApplicable, ServerId, tfa,
+    Analysis, FlowBound, FlowId, Method, Multiplexing, NotApplicable, ServerGraph, ServerId, tfa,
 };
 use claim::FactClaim;
 use components::components;
@@ -80,7 +80,7 @@ const CYCLE_LIMIT: usize = 4_000;
 /// # Errors
 ///
 /// If a server does not serve first in first out.
-pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
+pub fn analyze(network: &ServerGraph) -> Result<Analysis, NotApplicable> {
     analyze_within(network, &Budget::unlimited())
 }
 
@@ -89,7 +89,7 @@ pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
 /// # Errors
 ///
 /// As [`analyze`].
-pub fn analyze_within(network: &Network, budget: &Budget) -> Result<Analysis, NotApplicable> {
+pub fn analyze_within(network: &ServerGraph, budget: &Budget) -> Result<Analysis, NotApplicable> {
     check(network)?;
     let all: Vec<ServerId> = (0..).map(ServerId).take(network.servers().len()).collect();
     let mut found = KnownNetwork::new(network, &all, budget)?;
@@ -114,13 +114,13 @@ pub fn analyze_within(network: &Network, budget: &Budget) -> Result<Analysis, No
 /// # Errors
 ///
 /// As [`analyze`].
-pub fn analyze_flow(network: &Network, flow: FlowId) -> Result<FlowBound, NotApplicable> {
+pub fn analyze_flow(network: &ServerGraph, flow: FlowId) -> Result<FlowBound, NotApplicable> {
     check(network)?;
     let budget = Budget::unlimited();
     Ok(KnownNetwork::new(network, network.path(flow), &budget)?.bound(flow))
 }
 
-fn check(network: &Network) -> Result<(), NotApplicable> {
+fn check(network: &ServerGraph) -> Result<(), NotApplicable> {
     for (server, at) in network.servers().iter().zip(0..) {
         if server.multiplexing != Multiplexing::Fifo {
             return Err(NotApplicable::Multiplexing {
@@ -145,7 +145,7 @@ struct KnownNetwork<'a> {
 impl<'a> KnownNetwork<'a> {
     /// Finds what is known of some servers and of all before them.
     fn new(
-        network: &'a Network,
+        network: &'a ServerGraph,
         servers: &[ServerId],
         budget: &'a Budget<'a>,
     ) -> Result<Self, NotApplicable> {
@@ -159,7 +159,7 @@ impl<'a> KnownNetwork<'a> {
 
     /// Finds facts where some delays may be known.
     fn from(
-        network: &'a Network,
+        network: &'a ServerGraph,
         plain: Vec<FlowBound>,
         delays: &[Option<Time>],
         servers: &[ServerId],
@@ -291,7 +291,7 @@ fn fall_back(facts: &mut Facts, claims: &[FactClaim], hops: usize) {
 }
 
 /// What is in the network has arrived within the longest delay.
-fn backlog(network: &Network, flow: FlowId, delay: Time) -> Option<Data> {
+fn backlog(network: &ServerGraph, flow: FlowId, delay: Time) -> Option<Data> {
     let buckets = network.buckets(flow).iter();
     let most = buckets.map(|bucket| bucket.rate.most_in(delay)?.checked_add(bucket.burst));
     most.flatten().min()

@@ -66,7 +66,7 @@ mod waits;
 
 use self::path_bounds::PathBounds;
 use super::budget::Budget;
-use super::{Analysis, FlowBound, FlowId, Method, Network, NotApplicable};
+use super::{Analysis, FlowBound, FlowId, Method, NotApplicable, ServerGraph};
 
 /// How long to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +129,7 @@ impl Effort {
 /// # Errors
 ///
 /// See [`analyze_with`].
-pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
+pub fn analyze(network: &ServerGraph) -> Result<Analysis, NotApplicable> {
     analyze_with(network, Effort::Fast)
 }
 
@@ -138,7 +138,7 @@ pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
 /// # Errors
 ///
 /// If a server is not FIFO, or if paths form a cycle.
-pub fn analyze_with(network: &Network, effort: Effort) -> Result<Analysis, NotApplicable> {
+pub fn analyze_with(network: &ServerGraph, effort: Effort) -> Result<Analysis, NotApplicable> {
     analyze_within(network, effort, &Budget::unlimited())
 }
 
@@ -148,7 +148,7 @@ pub fn analyze_with(network: &Network, effort: Effort) -> Result<Analysis, NotAp
 ///
 /// See [`analyze_with`].
 pub fn analyze_within(
-    network: &Network,
+    network: &ServerGraph,
     effort: Effort,
     budget: &Budget,
 ) -> Result<Analysis, NotApplicable> {
@@ -179,7 +179,7 @@ pub fn analyze_within(
 ///
 /// See [`analyze_with`].
 pub fn analyze_flow(
-    network: &Network,
+    network: &ServerGraph,
     flow: FlowId,
     effort: Effort,
 ) -> Result<FlowBound, NotApplicable> {
@@ -198,7 +198,7 @@ fn bound(bounds: &mut PathBounds<'_>, flow: FlowId) -> FlowBound {
     }
 }
 
-fn notes(network: &Network) -> Vec<String> {
+fn notes(network: &ServerGraph) -> Vec<String> {
     let shaping = "ludb makes no use of line shaping: its bounds hold with it and without it.";
     let notes = network.line_shaping.then(|| shaping.to_owned());
     notes.into_iter().collect()

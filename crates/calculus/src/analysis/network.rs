@@ -50,7 +50,7 @@ pub struct Server {
 
 /// A flow, as it is added to a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flow {
+pub struct ServerFlow {
     /// What arrives at most: the minimum of these, of which there is one or more.
     pub buckets: Vec<TokenBucket>,
     /// The servers that it crosses, each once.
@@ -75,7 +75,7 @@ pub struct Crossing {
 /// Flows are kept in a few flat lists, so that a hundred thousand of them are
 /// walked at the speed of memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Network {
+pub struct ServerGraph {
     /// Whether what a link carries counts as shaped by its rate.
     pub line_shaping: bool,
     /// Whether a packet leaves a server only when its last bit has been served.
@@ -103,7 +103,7 @@ struct FlowLayout {
     shared: u32,
 }
 
-impl Network {
+impl ServerGraph {
     /// Returns a network without flows.
     ///
     /// # Errors
@@ -129,7 +129,7 @@ impl Network {
     ///
     /// If the flow has no bucket or no path, crosses a server that does not
     /// exist or one twice, or has a packet that no bucket has room for.
-    pub fn add(&mut self, flow: &Flow) -> Result<FlowId, NetworkError> {
+    pub fn add(&mut self, flow: &ServerFlow) -> Result<FlowId, NetworkError> {
         let id = FlowId(number(self.shapes.len()));
         self.add_as(flow, id)
     }
@@ -146,7 +146,7 @@ impl Network {
     ///
     /// If there is no such flow.
     pub fn add_branch(&mut self, trunk: FlowId, path: &[ServerId]) -> Result<FlowId, NetworkError> {
-        let flow = Flow {
+        let flow = ServerFlow {
             buckets: self.buckets(trunk).to_vec(),
             path: path.to_vec(),
             max_packet: self.max_packet(trunk),
@@ -155,7 +155,7 @@ impl Network {
         self.add_as(&flow, trunk)
     }
 
-    fn add_as(&mut self, flow: &Flow, trunk: FlowId) -> Result<FlowId, NetworkError> {
+    fn add_as(&mut self, flow: &ServerFlow, trunk: FlowId) -> Result<FlowId, NetworkError> {
         flow.validate(self.servers.len())?;
         let id = FlowId(number(self.shapes.len()));
         let newest = self.flows().rev();
@@ -283,7 +283,7 @@ impl Network {
     }
 }
 
-impl Flow {
+impl ServerFlow {
     /// Checks that the flow makes sense among a number of servers.
     pub(crate) fn validate(&self, servers: usize) -> Result<(), NetworkError> {
         if self.buckets.is_empty() {
@@ -411,15 +411,15 @@ mod tests {
         let mut network = network(2, &[&[0, 1]]);
         let before = network.clone();
         let flow = flow(&[0, 1]);
-        let twice = Flow {
+        let twice = ServerFlow {
             path: vec![ServerId(1), ServerId(0), ServerId(1)],
             ..flow.clone()
         };
-        let unknown = Flow {
+        let unknown = ServerFlow {
             path: vec![ServerId(0), ServerId(2)],
             ..flow.clone()
         };
-        let large = Flow {
+        let large = ServerFlow {
             max_packet: Data::from_ubits(2),
             ..flow
         };
@@ -454,7 +454,7 @@ mod tests {
         assert_eq!(at_two, [crossing(0, 1), crossing(1, 1)]);
     }
 
-    fn network(servers: usize, paths: &[&[u32]]) -> Network {
+    fn network(servers: usize, paths: &[&[u32]]) -> ServerGraph {
         let server = Server {
             service: vec![RateLatency {
                 rate: Rate::from_ubps(100),
@@ -463,15 +463,15 @@ mod tests {
             link: None,
             multiplexing: Multiplexing::Fifo,
         };
-        let mut network = Network::new(vec![server; servers]).unwrap();
+        let mut network = ServerGraph::new(vec![server; servers]).unwrap();
         for path in paths {
             network.add(&flow(path)).unwrap();
         }
         network
     }
 
-    fn flow(path: &[u32]) -> Flow {
-        Flow {
+    fn flow(path: &[u32]) -> ServerFlow {
+        ServerFlow {
             buckets: vec![TokenBucket {
                 rate: Rate::from_ubps(1),
                 burst: Data::from_ubits(1),

@@ -22,7 +22,7 @@
 
 use super::budget::Budget;
 use super::dnc::{self, Concatenation, Order, Plan};
-use super::{Analysis, FlowBound, FlowId, Method, Network, NotApplicable};
+use super::{Analysis, FlowBound, FlowId, Method, NotApplicable, ServerGraph};
 
 const PLAN: Plan = Plan {
     method: Method::Sfa,
@@ -36,7 +36,7 @@ const PLAN: Plan = Plan {
 ///
 /// If a server serves by priority, if paths form a cycle, or if more groups of
 /// cross traffic stand behind one another than can be followed back.
-pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
+pub fn analyze(network: &ServerGraph) -> Result<Analysis, NotApplicable> {
     analyze_within(network, &Budget::unlimited())
 }
 
@@ -45,7 +45,7 @@ pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
 /// # Errors
 ///
 /// As [`analyze`].
-pub fn analyze_within(network: &Network, budget: &Budget) -> Result<Analysis, NotApplicable> {
+pub fn analyze_within(network: &ServerGraph, budget: &Budget) -> Result<Analysis, NotApplicable> {
     dnc::analyze(network, PLAN, budget)
 }
 
@@ -54,6 +54,6 @@ pub fn analyze_within(network: &Network, budget: &Budget) -> Result<Analysis, No
 /// # Errors
 ///
 /// As [`analyze`].
-pub fn analyze_flow(network: &Network, flow: FlowId) -> Result<FlowBound, NotApplicable> {
+pub fn analyze_flow(network: &ServerGraph, flow: FlowId) -> Result<FlowBound, NotApplicable> {
     dnc::analyze_flow(network, PLAN, flow)
 }

@@ -51,7 +51,7 @@ mod state;
 
 use units::fine::{Data, Time};
 
-use super::network::{FlowId, Network};
+use super::network::{FlowId, ServerGraph};
 use super::{Analysis, FlowBound, HopBound, Method, NotApplicable};
 use crate::min_plus::piecewise::CurveSum;
 pub use engine::{Raised, TfaEngine, WhatIf};
@@ -64,7 +64,7 @@ use state::{DelayState, NEVER};
 /// # Errors
 ///
 /// None at present: the method is defined for every network.
-pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
+pub fn analyze(network: &ServerGraph) -> Result<Analysis, NotApplicable> {
     let state = solve(network);
     let stations = layout::number(network.servers().len());
     let mut sum = CurveSum::default();
@@ -85,7 +85,7 @@ pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
 /// # Errors
 ///
 /// As [`analyze`].
-pub fn analyze_flow(network: &Network, flow: FlowId) -> Result<FlowBound, NotApplicable> {
+pub fn analyze_flow(network: &ServerGraph, flow: FlowId) -> Result<FlowBound, NotApplicable> {
     let state = solve(network);
     let mut backlogs = vec![None; network.servers().len()];
     for server in network.path(flow) {
@@ -94,7 +94,7 @@ pub fn analyze_flow(network: &Network, flow: FlowId) -> Result<FlowBound, NotApp
     Ok(bound(network, &state, &backlogs, flow))
 }
 
-fn solve(network: &Network) -> DelayState {
+fn solve(network: &ServerGraph) -> DelayState {
     let mut state = DelayState::new(Layout::of(network));
     state.keep_spreads();
     fixed_point::solve(&mut state, Precision::Fine);
@@ -102,7 +102,7 @@ fn solve(network: &Network) -> DelayState {
 }
 
 fn bound(
-    network: &Network,
+    network: &ServerGraph,
     state: &DelayState,
     backlogs: &[Option<Data>],
     flow: FlowId,
@@ -130,7 +130,7 @@ fn time(fs: u64) -> Option<Time> {
 }
 
 /// The most that arrives within `delay`, and so is inside at one time.
-fn inside(network: &Network, flow: FlowId, delay: Time) -> Option<Data> {
+fn inside(network: &ServerGraph, flow: FlowId, delay: Time) -> Option<Data> {
     let buckets = network.buckets(flow).iter();
     let most = buckets.map(|bucket| bucket.rate.most_in(delay)?.checked_add(bucket.burst));
     most.flatten().min()

@@ -197,7 +197,7 @@ impl MatchFields {
 /// What an entry does with a frame. All but the first are followed by an output
 /// (LOKO Table 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum LokoAction {
     /// Sends it.
     Output,
     /// Sets the identifier of the virtual LAN.
@@ -216,7 +216,7 @@ pub enum Action {
     SetTpSrc,
 }
 
-impl Action {
+impl LokoAction {
     /// The actions of LOKO Table 1, in its order, with its names.
     pub const OF_TABLE_1: [(&str, Self); 8] = [
         ("output", Self::Output),
@@ -268,7 +268,7 @@ pub struct Setting {
     /// What each matches on.
     pub fields: MatchFields,
     /// What the matching one does.
-    pub action: Action,
+    pub action: LokoAction,
     /// Which one matches.
     pub used: UsedEntry,
     /// How their priorities run.
@@ -290,7 +290,7 @@ impl Setting {
         Self {
             entries,
             fields: MatchFields::FIVE_TUPLE,
-            action: Action::Output,
+            action: LokoAction::Output,
             used: UsedEntry::Last,
             priorities: Priorities::Increasing,
             frame,

@@ -39,7 +39,7 @@ use crate::place::PortId;
 use crate::ways::Ways;
 
 use super::reserved_queues::ReservedQueues;
-use super::{Fits, Place, Refused, ReservationId, Reservations};
+use super::{Fits, LedgerPlace, Refused, ReservationId, Reservations};
 
 /// What is promised at the levels above the lowest.
 #[derive(Clone, Debug)]
@@ -59,12 +59,12 @@ pub(super) struct Modal {
 #[derive(Clone, Debug)]
 struct AtLevel {
     ledger: Ledger,
-    flows: BTreeMap<ReservationId, Kept>,
+    flows: BTreeMap<ReservationId, Reserved>,
 }
 
 /// What one flow was promised.
 #[derive(Clone, Debug)]
-struct Kept {
+struct Reserved {
     request: Request,
     /// Its number in the ledger of the level.
     number: ReservationId,
@@ -146,7 +146,7 @@ impl Modal {
                 let others = admitted.alternatives.iter().map(|(_, delay)| *delay);
                 let guarantee = others.fold(admitted.guarantee, Delay::max);
                 let number = admitted.id;
-                let kept = Kept {
+                let kept = Reserved {
                     request,
                     number,
                     guarantee,
@@ -157,7 +157,7 @@ impl Modal {
             Err(refusal) => {
                 // Other budgets may delay it by as much as it allows.
                 let guarantee = request.deadline;
-                let fresh = Kept {
+                let fresh = Reserved {
                     request,
                     number: id,
                     guarantee,
@@ -200,7 +200,7 @@ impl Modal {
             let number = admitted.id;
             kept.insert(
                 *id,
-                Kept {
+                Reserved {
                     number,
                     ..flow.clone()
                 },
@@ -319,13 +319,13 @@ impl Reservations {
         let request = self.request(requirement, source, ways);
         let first = request.base.hops.first()?.stage;
         match self.places[first.0 as usize] {
-            Place::Switch(_) => Some(Request {
+            LedgerPlace::Switch(_) => Some(Request {
                 deadline: MAX_DELAY,
                 base: Tree::path([first]),
                 alternatives: Vec::new(),
                 ..request
             }),
-            Place::Port(_) => None,
+            LedgerPlace::Port(_) => None,
         }
     }
 
@@ -344,7 +344,7 @@ impl Reservations {
             .unfit
             .iter()
             .map(|stage| self.places[stage.0 as usize]);
-        let mut switches = unfit.filter(|place| matches!(place, Place::Switch(_)));
+        let mut switches = unfit.filter(|place| matches!(place, LedgerPlace::Switch(_)));
         match switches.next() {
             Some(place) if self.lateness(requirement) > Delay::ZERO => Err(Box::new(Refused {
                 place: Some(place),
@@ -380,8 +380,8 @@ impl Reservations {
         let alternatives = asked.alternatives.iter().flat_map(|(_, tree)| &tree.hops);
         let hops = asked.base.hops.iter().chain(alternatives);
         let is_port = |stage: &StageId| match self.places[stage.0 as usize] {
-            Place::Port(_) => true,
-            Place::Switch(_) => false,
+            LedgerPlace::Port(_) => true,
+            LedgerPlace::Switch(_) => false,
         };
         let ports = hops.map(|hop| hop.stage).filter(is_port).collect();
         let Some(modal) = &mut self.modal else {

@@ -8,7 +8,7 @@ use units::{Delay, Duration};
 use wire::openflow::taktos::{HopConfig, HopEvent, HopMessage, WatchedQueue};
 use wire::openflow::{DatapathId, PortNumber, QueueId, Sequence, TransactionId};
 
-use crate::admission::{Place as StagePlace, Reservations};
+use crate::admission::{LedgerPlace as StagePlace, Reservations};
 use crate::desired::EntryOwner;
 use crate::flows::Flow;
 use crate::northbound::{Event, FlowHops, FlowId, HopSeen, Reply};

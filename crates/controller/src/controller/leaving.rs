@@ -43,12 +43,12 @@ pub struct Leaving {
     /// keeps it.
     moving: BTreeMap<FlowId, (ReservationId, Option<u32>)>,
     /// Who waits for what flows give back that go another way.
-    rooms: Vec<Room>,
+    rooms: Vec<RoomRequest>,
 }
 
 /// Who waits for room, and for what.
 #[derive(Debug)]
-struct Room {
+struct RoomRequest {
     request: RequestId,
     /// The flow that goes another way.
     flow: FlowId,
@@ -107,7 +107,7 @@ impl Owners {
     /// Answers a request for room when this is given back.
     pub fn wait_for(&mut self, request: RequestId, flow: &Flow) {
         if let Some(reservation) = flow.reservation {
-            self.leaving.rooms.push(Room {
+            self.leaving.rooms.push(RoomRequest {
                 request,
                 flow: flow.id,
                 name: flow.admission.requirement.name.clone(),
@@ -119,8 +119,9 @@ impl Owners {
     /// Answers who waits for a flow to go another way that does not.
     pub fn moves_nowhere(&mut self, ctx: &mut Context, flow: FlowId) {
         let rooms = std::mem::take(&mut self.leaving.rooms);
-        let is_in_vain = |room: &Room| room.flow == flow;
-        let (in_vain, others): (Vec<Room>, Vec<Room>) = rooms.into_iter().partition(is_in_vain);
+        let is_in_vain = |room: &RoomRequest| room.flow == flow;
+        let (in_vain, others): (Vec<RoomRequest>, Vec<RoomRequest>) =
+            rooms.into_iter().partition(is_in_vain);
         self.leaving.rooms = others;
         for room in in_vain {
             ctx.outbox.reply(room.request, Reply::RoomMade(None));
@@ -130,8 +131,9 @@ impl Owners {
     /// Answers who waits for what has been given back.
     pub fn answer_rooms(&mut self, ctx: &mut Context, given_back: &[ReservationId]) {
         let rooms = std::mem::take(&mut self.leaving.rooms);
-        let is_there = |room: &Room| given_back.contains(&room.reservation);
-        let (made, others): (Vec<Room>, Vec<Room>) = rooms.into_iter().partition(is_there);
+        let is_there = |room: &RoomRequest| given_back.contains(&room.reservation);
+        let (made, others): (Vec<RoomRequest>, Vec<RoomRequest>) =
+            rooms.into_iter().partition(is_there);
         self.leaving.rooms = others;
         for room in made {
             let moved = Reply::RoomMade(Some(room.name));

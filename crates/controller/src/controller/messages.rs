@@ -8,7 +8,7 @@ use wire::openflow::{
 
 use crate::northbound::{Detection, Event};
 use crate::place::PortId;
-use crate::session::{CloseReason, ConnectionId, Session, Slot, Step, port_of};
+use crate::session::{CloseReason, ConnectionId, Session, SessionStep, Slot, port_of};
 use crate::view::{Carrier, Control, Port};
 
 use super::context::Memory;
@@ -185,7 +185,7 @@ impl Controller {
         self.ctx.counters.messages += 1;
         let step = match message {
             // Nothing about the session, and by far the most frequent.
-            Message::PacketIn(_) if session.datapath().is_some() => Step::Pass,
+            Message::PacketIn(_) if session.datapath().is_some() => SessionStep::Pass,
             _ => session.take(header, message, || self.ctx.outbox.to(slot)),
         };
         let known = session.datapath();
@@ -193,20 +193,20 @@ impl Controller {
             self.ctx.sessions.note_narrow(slot);
         }
         match step {
-            Step::Done => true,
-            Step::Pass => {
+            SessionStep::Done => true,
+            SessionStep::Pass => {
                 if let Some(datapath) = known {
                     self.take_from_switch(slot, datapath, header, message);
                 }
                 true
             }
-            Step::Ready(datapath, ports) => self.ready(slot, datapath, &ports),
-            Step::OtherMaster(datapath) => {
+            SessionStep::Ready(datapath, ports) => self.ready(slot, datapath, &ports),
+            SessionStep::OtherMaster(datapath) => {
                 self.southbound
                     .other_master(&mut self.ctx, &mut self.network.topology, datapath);
                 true
             }
-            Step::Close(reason) => {
+            SessionStep::Close(reason) => {
                 self.close(slot, reason);
                 false
             }

@@ -306,11 +306,11 @@ impl Owners {
         Reply::View(view)
     }
 
-    pub fn topology_summary(&self, topology: &Topology) -> northbound::Topology {
+    pub fn topology_summary(&self, topology: &Topology) -> northbound::TopologyCount {
         let switches = topology.view.switches().iter();
         let links = topology.view.links().iter();
         let hosts = topology.view.hosts().iter();
-        northbound::Topology {
+        northbound::TopologyCount {
             switches: switches
                 .filter(|switch| switch.control == Control::Connected)
                 .count(),

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 use units::Delay;
 
-use crate::admission::{Place, Refused};
+use crate::admission::{LedgerPlace, Refused};
 use crate::flows::BEST_EFFORT;
 use crate::northbound::{
     FlowMatch, FoundPath, MAX_PATHS, NoPath, PathLoad, PathQuery, PathWish, Protection, Requirement,
@@ -33,13 +33,13 @@ const PROPOSALS_EACH: usize = 4;
 const MORE_PROPOSALS: usize = 16;
 
 /// A question of which the ends are known.
-struct Question<'a> {
+struct PathQuestion<'a> {
     from: PortId,
     to: PortId,
     avoid: &'a [LinkEnds],
     load: Option<Requirement>,
     /// Where there is no room.
-    full: BTreeSet<Place>,
+    full: BTreeSet<LedgerPlace>,
     /// Why the first path that was proposed has no room.
     refused: Option<Box<Refused>>,
 }
@@ -54,7 +54,7 @@ impl Promises {
         query: &PathQuery,
     ) -> Result<Vec<FoundPath>, NoPath> {
         let load = query.load.map(requirement).transpose()?;
-        let mut question = Question {
+        let mut question = PathQuestion {
             from: topology.place_of(&query.from)?,
             to: topology.place_of(&query.to)?,
             avoid: &query.avoid,
@@ -94,7 +94,7 @@ impl Promises {
         ctx: &Context,
         topology: &Topology,
         modes: &ModeDesk,
-        question: &mut Question<'_>,
+        question: &mut PathQuestion<'_>,
         count: usize,
     ) -> Result<Vec<FoundPath>, NoPath> {
         let proposals = match question.load {
@@ -130,7 +130,7 @@ impl Promises {
         ctx: &Context,
         topology: &Topology,
         modes: &ModeDesk,
-        question: &mut Question<'_>,
+        question: &mut PathQuestion<'_>,
         count: usize,
         apart: Apart,
     ) -> Result<Vec<FoundPath>, NoPath> {
@@ -160,7 +160,7 @@ impl Promises {
     fn with_room(
         &mut self,
         ctx: &Context,
-        question: &mut Question<'_>,
+        question: &mut PathQuestion<'_>,
         path: &SimplePath,
     ) -> Option<FoundPath> {
         let tree = path.tree(question.from, question.to);
@@ -184,7 +184,7 @@ impl Promises {
         &mut self,
         ctx: &Context,
         topology: &Topology,
-        question: &Question<'_>,
+        question: &PathQuestion<'_>,
     ) -> Option<FoundPath> {
         let (load, from, to) = (question.load.as_ref()?, question.from, question.to);
         let tree =
@@ -214,7 +214,7 @@ impl Promises {
         ctx: &Context,
         topology: &Topology,
         modes: &ModeDesk,
-        question: &mut Question<'_>,
+        question: &mut PathQuestion<'_>,
         found: usize,
         wanted: usize,
     ) -> NoPath {
@@ -229,14 +229,14 @@ impl Promises {
     }
 }
 
-impl Question<'_> {
+impl PathQuestion<'_> {
     /// Lays out what the paths may use.
     fn graph(&self, ctx: &Context, topology: &Topology) -> Graph {
         let avoid: BTreeSet<LinkEnds> = self.avoid.iter().copied().collect();
         let is_open = |leaves: PortId, link: LinkEnds| {
             let far = link.opposite(leaves).map(|enters| enters.datapath);
-            let is_full = self.full.contains(&Place::Port(leaves))
-                || far.is_some_and(|far| self.full.contains(&Place::Switch(far)));
+            let is_full = self.full.contains(&LedgerPlace::Port(leaves))
+                || far.is_some_and(|far| self.full.contains(&LedgerPlace::Switch(far)));
             !is_full && !avoid.contains(&link)
         };
         Graph::new(&topology.view, &ctx.cost(self.class()), &is_open)

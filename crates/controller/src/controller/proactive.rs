@@ -9,7 +9,7 @@ use crate::desired::{Content, EntryOwner, PlacedRule};
 use crate::intents::{Course, Item};
 use crate::place::PortId;
 use crate::routes::{Flood, Openings, common, to_all, to_host};
-use crate::transition::{Change, Stage, Stages};
+use crate::transition::{EntryChange, Stages, TransitionStage};
 use crate::view::{Carrier, Control};
 
 use super::staged_updates::Part;
@@ -168,12 +168,12 @@ fn content(rules: &[PlacedRule]) -> Content {
 /// Plans the change of a route from its end outwards: whatever switch has the new
 /// rule, the switch that it sends to has it, too.
 fn outwards(present: &Content, wanted: &Content, depths: &BTreeMap<DatapathId, usize>) -> Stages {
-    let mut build: BTreeMap<usize, Stage> = BTreeMap::new();
+    let mut build: BTreeMap<usize, TransitionStage> = BTreeMap::new();
     for (spot, form) in wanted {
         if present.get(spot) != Some(form) {
             let depth = depths.get(&spot.0).copied().unwrap_or_default();
             let stage = build.entry(depth).or_default();
-            stage.push((*spot, Change::Put(form.clone())));
+            stage.push((*spot, EntryChange::Put(form.clone())));
         }
     }
     Stages {
@@ -189,15 +189,15 @@ fn narrowed(present: &Content, shared: &Content, wanted: &Content) -> Stages {
         let before = present.get(*spot);
         before.is_some_and(|before| before != *form)
     });
-    let narrow: Stage = narrow
-        .map(|(spot, form)| (*spot, Change::Put(form.clone())))
+    let narrow: TransitionStage = narrow
+        .map(|(spot, form)| (*spot, EntryChange::Put(form.clone())))
         .collect();
     let narrowed = |spot| shared.get(spot).filter(|_| present.contains_key(spot));
     let widen = wanted
         .iter()
         .filter(|(spot, form)| narrowed(spot) != Some(*form));
-    let widen: Stage = widen
-        .map(|(spot, form)| (*spot, Change::Put(form.clone())))
+    let widen: TransitionStage = widen
+        .map(|(spot, form)| (*spot, EntryChange::Put(form.clone())))
         .collect();
     let filled = [narrow, widen]
         .into_iter()
@@ -208,9 +208,9 @@ fn narrowed(present: &Content, shared: &Content, wanted: &Content) -> Stages {
     }
 }
 
-fn superfluous(present: &Content, wanted: &Content) -> VecDeque<Stage> {
+fn superfluous(present: &Content, wanted: &Content) -> VecDeque<TransitionStage> {
     let gone = present.keys().filter(|spot| !wanted.contains_key(spot));
-    let stage: Stage = gone.map(|spot| (*spot, Change::Take)).collect();
+    let stage: TransitionStage = gone.map(|spot| (*spot, EntryChange::Take)).collect();
     let filled = (!stage.is_empty()).then_some(stage);
     filled.into_iter().collect()
 }

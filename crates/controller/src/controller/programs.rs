@@ -38,14 +38,14 @@ impl Programs {
 #[derive(Debug, Default)]
 pub struct IntentDesk {
     next: u64,
-    batches: BTreeMap<u64, Waiting>,
+    batches: BTreeMap<u64, PendingIntents>,
     proposals: BTreeMap<IntentId, (u64, usize)>,
     removals: BTreeMap<IntentId, Vec<RequestId>>,
 }
 
 /// A request of which not all is settled.
 #[derive(Debug)]
-struct Waiting {
+struct PendingIntents {
     id: RequestId,
     decisions: Vec<Option<IntentDecision>>,
     unsettled: usize,
@@ -108,7 +108,7 @@ impl Programs {
             ctx.outbox.reply(id, Reply::IntentDecisions(decisions));
             return;
         }
-        let waiting = Waiting {
+        let waiting = PendingIntents {
             id,
             decisions,
             unsettled,

@@ -78,7 +78,7 @@ enum About {
 
 /// What is known of the entries of a switch that is connected.
 #[derive(Debug, Default)]
-pub struct Watched {
+pub struct AuditedSwitch {
     pub tasks: BTreeSet<Task>,
     question: Option<Question>,
     pub repair: Option<Repair>,
@@ -100,7 +100,7 @@ pub struct Watched {
 /// All switches that are asked what they have.
 #[derive(Debug, Default)]
 pub struct Reconciliation {
-    pub switches: BTreeMap<DatapathId, Watched>,
+    pub switches: BTreeMap<DatapathId, AuditedSwitch>,
     /// Those that are being asked or mended, and since when.
     busy: BTreeMap<DatapathId, Instant>,
     /// Those whose turn has not come.
@@ -128,7 +128,7 @@ impl Reconciliation {
 impl Tables {
     /// Asks a switch that has connected which of our entries it has.
     pub fn ask_for_entries(&mut self, ctx: &mut Context, owners: &Owners, datapath: DatapathId) {
-        let fresh = Watched::default();
+        let fresh = AuditedSwitch::default();
         self.reconciliation.switches.insert(datapath, fresh);
         self.want_task(ctx, owners, datapath, Task::Connect);
     }
@@ -557,7 +557,7 @@ impl Tables {
     }
 }
 
-impl Watched {
+impl AuditedSwitch {
     fn turn_slice(&mut self) -> Task {
         let slice = self.next_slice;
         self.next_slice = (slice + 1) % RulePlace::SLICES;

@@ -34,7 +34,7 @@ const DECIDED_AT_ONCE: usize = 8;
 pub struct Desk {
     next: u64,
     undecided: Option<Undecided>,
-    batches: BTreeMap<u64, Waiting>,
+    batches: BTreeMap<u64, PendingAdmission>,
     proposals: BTreeMap<FlowId, (u64, usize)>,
     withdrawals: BTreeMap<FlowId, Vec<RequestId>>,
     /// What is reserved for flows that are to be admitted anew.
@@ -43,7 +43,7 @@ pub struct Desk {
 
 /// A request for admission of which not all is settled.
 #[derive(Debug)]
-struct Waiting {
+struct PendingAdmission {
     id: RequestId,
     bond: Bond,
     decisions: Vec<Option<Decision>>,
@@ -101,7 +101,7 @@ impl Desk {
     fn open(&mut self, id: RequestId, bond: Bond, unsettled: usize) -> u64 {
         let batch = self.next;
         self.next += 1;
-        let waiting = Waiting {
+        let waiting = PendingAdmission {
             id,
             bond,
             decisions: vec![None; unsettled],

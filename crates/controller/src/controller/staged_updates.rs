@@ -22,7 +22,7 @@ use crate::desired::{Content, EntryOwner, Form, Order, Outcome, RuleKey, Standin
 use crate::flows::Way;
 use crate::northbound::FlowId;
 use crate::session::Slot;
-use crate::transition::{Change, Stage, Stages};
+use crate::transition::{EntryChange, Stages, TransitionStage};
 
 use super::tables::Operation;
 use super::{Context, Owners, Tables};
@@ -291,13 +291,13 @@ impl Tables {
         ctx: &mut Context,
         owners: &mut Owners,
         subject: EntryOwner,
-        stage: Stage,
+        stage: TransitionStage,
         reached: &mut Reached,
     ) {
         for (spot, change) in stage {
             let (order, contest) = match change {
-                Change::Put(form) => self.desired.put(subject, spot, form),
-                Change::Take => (self.desired.take(subject, spot), None),
+                EntryChange::Put(form) => self.desired.put(subject, spot, form),
+                EntryChange::Take => (self.desired.take(subject, spot), None),
             };
             let (datapath, _) = spot;
             reached.spots.push(spot);
@@ -444,7 +444,7 @@ impl Tables {
     /// Takes all entries of a subject away at once.
     pub fn take_all(&mut self, ctx: &mut Context, owners: &mut Owners, subject: EntryOwner) {
         let spots: Vec<RuleKey> = self.desired.of_subject(subject).collect();
-        let takes = spots.into_iter().map(|spot| (spot, Change::Take));
+        let takes = spots.into_iter().map(|spot| (spot, EntryChange::Take));
         let mut reached = Reached::default();
         self.send_stage(ctx, owners, subject, takes.collect(), &mut reached);
         self.ask_later(subject, &reached);

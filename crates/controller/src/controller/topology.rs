@@ -6,7 +6,7 @@ use units::Instant;
 use wire::ethernet::MacAddress;
 use wire::openflow::DatapathId;
 
-use crate::admission::Place;
+use crate::admission::LedgerPlace;
 use crate::config::{HostParameters, Metric, PROBE_PHASES};
 use crate::discovery::Prober;
 use crate::echoes::Echoes;
@@ -276,10 +276,12 @@ impl Topology {
         self.view.remember_link(ctx.now, link);
     }
 
-    pub fn name_of_place(&self, ctx: &Context, place: Place) -> String {
+    pub fn name_of_place(&self, ctx: &Context, place: LedgerPlace) -> String {
         let port = match place {
-            Place::Switch(datapath) => return format!("switch {}", ctx.name_of_switch(datapath)),
-            Place::Port(port) => port,
+            LedgerPlace::Switch(datapath) => {
+                return format!("switch {}", ctx.name_of_switch(datapath));
+            }
+            LedgerPlace::Port(port) => port,
         };
         let link = self.view.port(port).and_then(|port| port.link);
         if let Some(link) = link {

@@ -14,7 +14,7 @@ use crate::intents::compile::{Plan, compile, compile_on, match_action};
 use crate::intents::{Course, Item, Standing, gathering};
 use crate::northbound::{Asker, IntentId, IntentKind, IntentState};
 use crate::path::Atlas;
-use crate::transition::{Change, Stages};
+use crate::transition::{EntryChange, Stages};
 
 use super::context::Memory;
 use super::staged_updates::{Part, Reached};
@@ -214,7 +214,7 @@ impl Programs {
                 let rules = match_action(datapath, *priority, matching, actions);
                 let stage = rules.iter().map(|rule| {
                     let spot = (datapath, rule.place());
-                    (spot, Change::Put(rule.form()))
+                    (spot, EntryChange::Put(rule.form()))
                 });
                 let (subject, stage) = (EntryOwner::Intent(id), stage.collect());
                 let mut reached = Reached::default();

@@ -2,7 +2,7 @@
 
 use wire::ethernet::Header;
 
-use crate::hosts::Change;
+use crate::hosts::HostChange;
 use crate::mac_table::Station;
 use crate::northbound::Event;
 use crate::packet_in_classes::FrameClass;
@@ -21,7 +21,7 @@ impl Controller {
         let place = (port, owners.end(&self.ctx, topology, header.source));
         let Topology { hosts, view, .. } = topology;
         for change in hosts.learn(now, view, place, header, payload) {
-            if let Change::Moved { to, .. } = &change {
+            if let HostChange::Moved { to, .. } = &change {
                 let station = Station::of(header.source, header.vlan);
                 let owners = &mut self.network.owners;
                 owners.forget_elsewhere(&mut self.ctx, station, to.datapath);
@@ -31,10 +31,10 @@ impl Controller {
     }
 
     /// Tells of a host, and has its switch stop asking about it.
-    pub(super) fn tell_of_host(&mut self, change: Change) {
+    pub(super) fn tell_of_host(&mut self, change: HostChange) {
         let Self { ctx, network, .. } = self;
         match change {
-            Change::Found { name, port } => {
+            HostChange::Found { name, port } => {
                 network.attached(ctx, &name, port);
                 network.topology.keep_host(ctx, &name, port);
                 network
@@ -43,7 +43,7 @@ impl Controller {
                 let at = ctx.named(port);
                 ctx.outbox.notify(Event::HostFound { name, at });
             }
-            Change::Moved { name, from, to } => {
+            HostChange::Moved { name, from, to } => {
                 network.attached(ctx, &name, to);
                 network.topology.keep_host(ctx, &name, to);
                 self.promises.host_moved(ctx, network, &self.modes, &name);
@@ -53,14 +53,14 @@ impl Controller {
                 let [from, to] = [from, to].map(|port| ctx.named(port));
                 ctx.outbox.notify(Event::HostMoved { name, from, to });
             }
-            Change::Addressed { name, addresses } => {
+            HostChange::Addressed { name, addresses } => {
                 ctx.outbox.notify(Event::HostAddressed { name, addresses });
             }
-            Change::Doubted { name, at, stays } => {
+            HostChange::Doubted { name, at, stays } => {
                 let [at, stays] = [at, stays].map(|port| ctx.named(port));
                 ctx.outbox.notify(Event::HostDoubted { name, at, stays });
             }
-            Change::Disputed {
+            HostChange::Disputed {
                 address,
                 holder,
                 claimant,

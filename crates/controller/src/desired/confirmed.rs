@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use wire::openflow::DatapathId;
 
 use super::{
-    Connection, Desired, EntryOwner, Fate, Order, Progress, Rule, RuleKey, RulePlace, Sent,
+    Connection, Desired, EntryOwner, Fate, Order, Progress, Rule, RuleKey, RulePlace, SentRef,
     Standing, Table, shift,
 };
 
@@ -34,10 +34,10 @@ impl Desired {
         if let Some(table) = self.tables.get_mut(at) {
             for sending in std::mem::take(&mut table.sent) {
                 match sending.change {
-                    Sent::Loss(subject) => {
+                    SentRef::Loss(subject) => {
                         lost.insert(subject);
                     }
-                    Sent::Entry(number, _) => {
+                    SentRef::Entry(number, _) => {
                         let rule = table.rules.get_mut(number);
                         let is_it = |rule: &&mut Rule| rule.message == Some(sending.message);
                         if let Some(rule) = rule.filter(is_it) {
@@ -151,11 +151,11 @@ impl Desired {
         let under_way = table.sent.len();
         while let Some(sending) = table.sent.pop_front_if(|one| one.message.get() <= message) {
             let (number, place) = match sending.change {
-                Sent::Loss(subject) => {
+                SentRef::Loss(subject) => {
                     answered(subject, None);
                     continue;
                 }
-                Sent::Entry(number, place) => (number, place),
+                SentRef::Entry(number, place) => (number, place),
             };
             // It may have been refused or written over, and its number given again.
             let rule = table.rules.get_mut(number);

@@ -152,14 +152,14 @@ fn instructions_length(actions: &[Action]) -> usize {
 /// What an entry looks at: which bits of a frame, and at which priority of which table. Two
 /// entries of one shape are for the same frames only if they have the same place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Shape {
+pub struct MatchShape {
     priority: u16,
     table: TableId,
     /// A digest of the fields and their masks.
     fields: u64,
 }
 
-impl Shape {
+impl MatchShape {
     /// Returns all shapes of the same priority.
     pub(super) fn of_its_priority(self) -> RangeInclusive<Self> {
         let priority = self.priority;
@@ -225,7 +225,7 @@ impl Form {
 
     /// Returns what it looks at.
     #[must_use]
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> MatchShape {
         let mut fields = 0;
         for field in RawField::all(&self.bytes[..usize::from(self.fields_length)]) {
             let [high, low] = field.class;
@@ -234,7 +234,7 @@ impl Form {
                 fields = siphash_2_4(keyed_by(fields, *b"looks at"), part);
             }
         }
-        Shape {
+        MatchShape {
             priority: self.priority,
             table: self.table,
             fields,

@@ -4,7 +4,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::num::NonZeroU64;
 
-use super::{EntryOwner, Order, Rule, RulePlace, Shape};
+use super::{EntryOwner, MatchShape, Order, Rule, RulePlace};
 use crate::slab::Slab;
 
 /// How far a switch is.
@@ -21,11 +21,11 @@ pub(super) enum Connection {
 #[derive(Debug)]
 pub(super) struct Sending {
     pub(super) message: NonZeroU64,
-    pub(super) change: Sent,
+    pub(super) change: SentRef,
 }
 
 #[derive(Debug)]
-pub(super) enum Sent {
+pub(super) enum SentRef {
     /// By its number among the rules of the switch.
     Entry(u32, RulePlace),
     /// Something that this subject does without.
@@ -34,7 +34,7 @@ pub(super) enum Sent {
 
 /// How many entries of intents and applications have which shape.
 #[derive(Debug, Default)]
-pub(super) struct Shapes(BTreeMap<Shape, usize>);
+pub(super) struct Shapes(BTreeMap<MatchShape, usize>);
 
 impl Shapes {
     pub(super) fn add(&mut self, rule: &Rule) {
@@ -55,7 +55,7 @@ impl Shapes {
     }
 
     /// Returns whether there are others of the same priority.
-    pub(super) fn has_beside(&self, shape: Shape) -> bool {
+    pub(super) fn has_beside(&self, shape: MatchShape) -> bool {
         let mut shapes = self.0.range(shape.of_its_priority());
         shapes.any(|(other, _)| *other != shape)
     }
@@ -86,7 +86,7 @@ impl Table {
     }
 
     /// Counts a message that is sent, if the switch is there to take it.
-    pub(super) fn send(&mut self, change: Sent) -> Option<NonZeroU64> {
+    pub(super) fn send(&mut self, change: SentRef) -> Option<NonZeroU64> {
         if self.connection == Connection::Away {
             return None;
         }
@@ -98,7 +98,7 @@ impl Table {
 
     /// Returns the order to add an entry, and counts it.
     pub(super) fn order(&mut self, number: u32, place: RulePlace, is_sent: bool) -> Order<'_> {
-        let change = Sent::Entry(number, place);
+        let change = SentRef::Entry(number, place);
         let message = is_sent.then(|| self.send(change)).flatten();
         match self.rules.get_mut(number) {
             Some(rule) => {

@@ -51,11 +51,11 @@ impl FloodPorts {
 pub(super) struct FloodTree {
     /// The switch behind each port that is on the tree.
     beyond: BTreeMap<PortId, SwitchId>,
-    nodes: Vec<Node>,
+    nodes: Vec<TreeNode>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Node {
+struct TreeNode {
     /// The switch above, itself if there is none.
     parent: usize,
     /// The root of its part of the network.
@@ -77,7 +77,7 @@ impl FloodTree {
         by_datapath.sort_by_key(|switch| view.switches()[switch.index()].datapath);
         let mut tree = Self {
             beyond: BTreeMap::new(),
-            nodes: vec![Node::default(); count],
+            nodes: vec![TreeNode::default(); count],
         };
         let mut seen = vec![false; count];
         let mut order = Vec::with_capacity(count);
@@ -116,7 +116,7 @@ impl FloodTree {
     fn number(&mut self, order: &[usize]) {
         for at in order.iter().rev() {
             self.nodes[*at].size += 1;
-            let Node { parent, size, .. } = self.nodes[*at];
+            let TreeNode { parent, size, .. } = self.nodes[*at];
             if parent != *at {
                 self.nodes[parent].size += size;
             }
@@ -125,7 +125,7 @@ impl FloodTree {
         let mut next = vec![0; self.nodes.len()];
         let mut next_root = 0;
         for at in order {
-            let Node { parent, size, .. } = self.nodes[*at];
+            let TreeNode { parent, size, .. } = self.nodes[*at];
             let place = match parent == *at {
                 true => &mut next_root,
                 false => &mut next[parent],
@@ -156,7 +156,7 @@ impl FloodTree {
     }
 
     fn is_below(&self, switch: usize, above: usize) -> bool {
-        let Node { first, size, .. } = self.nodes[above];
+        let TreeNode { first, size, .. } = self.nodes[above];
         (first..first + size).contains(&self.nodes[switch].first)
     }
 

@@ -25,7 +25,7 @@ pub const MAX_WATCHED: usize = 4_096;
 
 /// What is thought of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum MoveVerdict {
     Believed,
     /// It was seen at two ports alternately: it is taken to be at the port where
     /// it was before.
@@ -39,11 +39,11 @@ pub enum Verdict {
 /// The moves of the last while.
 #[derive(Clone, Debug, Default)]
 pub struct Moves {
-    watched: BTreeMap<MacAddress, Watched>,
+    watched: BTreeMap<MacAddress, WatchedHost>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Watched {
+struct WatchedHost {
     /// Where the host was before its first move.
     home: PortId,
     since: Instant,
@@ -52,7 +52,7 @@ struct Watched {
     held: Option<Instant>,
 }
 
-impl Watched {
+impl WatchedHost {
     fn is_over(&self, now: Instant) -> bool {
         match self.held {
             Some(until) => now >= until,
@@ -63,42 +63,42 @@ impl Watched {
 
 impl Moves {
     /// Judges a move of a host from a port that is still up.
-    pub fn judge(&mut self, now: Instant, mac: MacAddress, from: PortId) -> Verdict {
+    pub fn judge(&mut self, now: Instant, mac: MacAddress, from: PortId) -> MoveVerdict {
         if self.watched.get(&mac).is_some_and(|it| it.is_over(now)) {
             self.watched.remove(&mac);
         }
         if self.watched.len() >= MAX_WATCHED && !self.watched.contains_key(&mac) {
             self.watched.retain(|_, it| !it.is_over(now));
             if self.watched.len() >= MAX_WATCHED {
-                return Verdict::Refused;
+                return MoveVerdict::Refused;
             }
         }
-        let watched = self.watched.entry(mac).or_insert(Watched {
+        let watched = self.watched.entry(mac).or_insert(WatchedHost {
             home: from,
             since: now,
             moves: 0,
             held: None,
         });
         if watched.held.is_some() {
-            return Verdict::Refused;
+            return MoveVerdict::Refused;
         }
         watched.moves += 1;
         if watched.moves <= MAX_MOVES {
-            return Verdict::Believed;
+            return MoveVerdict::Believed;
         }
         watched.held = Some(now + MOVE_HOLD);
-        Verdict::Flapping { home: watched.home }
+        MoveVerdict::Flapping { home: watched.home }
     }
 
     /// Judges a move of a host that no frame can move: it stays at `home`.
-    pub fn hold(&mut self, now: Instant, mac: MacAddress, home: PortId) -> Verdict {
+    pub fn hold(&mut self, now: Instant, mac: MacAddress, home: PortId) -> MoveVerdict {
         let before = self.judge(now, mac, home);
         match (before, self.watched.get_mut(&mac)) {
-            (Verdict::Believed | Verdict::Flapping { .. }, Some(watched)) => {
+            (MoveVerdict::Believed | MoveVerdict::Flapping { .. }, Some(watched)) => {
                 watched.held = Some(now + MOVE_HOLD);
-                Verdict::Flapping { home }
+                MoveVerdict::Flapping { home }
             }
-            (Verdict::Refused, _) | (_, None) => Verdict::Refused,
+            (MoveVerdict::Refused, _) | (_, None) => MoveVerdict::Refused,
         }
     }
 }
@@ -116,7 +116,7 @@ mod tests {
         let mut moves = Moves::default();
 
         for second in (0..100).step_by(5) {
-            assert_eq!(moves.judge(at(second), MAC, port(1)), Verdict::Believed);
+            assert_eq!(moves.judge(at(second), MAC, port(1)), MoveVerdict::Believed);
         }
     }
 
@@ -124,16 +124,16 @@ mod tests {
     fn a_host_seen_alternately_is_held_where_it_was_before() {
         let mut moves = Moves::default();
         for from in [1, 2, 1] {
-            assert_eq!(moves.judge(at(1), MAC, port(from)), Verdict::Believed);
+            assert_eq!(moves.judge(at(1), MAC, port(from)), MoveVerdict::Believed);
         }
 
         let fourth = moves.judge(at(1), MAC, port(2));
         let fifth = moves.judge(at(2), MAC, port(1));
         let later = moves.judge(at(1 + 30), MAC, port(1));
 
-        assert_eq!(fourth, Verdict::Flapping { home: port(1) });
-        assert_eq!(fifth, Verdict::Refused);
-        assert_eq!(later, Verdict::Believed);
+        assert_eq!(fourth, MoveVerdict::Flapping { home: port(1) });
+        assert_eq!(fifth, MoveVerdict::Refused);
+        assert_eq!(later, MoveVerdict::Believed);
     }
 
     #[test]
@@ -146,8 +146,8 @@ mod tests {
         let one_more = moves.judge(at(1), MAC, port(1));
         let later = moves.judge(at(20), MAC, port(1));
 
-        assert_eq!(one_more, Verdict::Refused);
-        assert_eq!(later, Verdict::Believed);
+        assert_eq!(one_more, MoveVerdict::Refused);
+        assert_eq!(later, MoveVerdict::Believed);
         assert_eq!(moves.watched.len(), 1);
     }
 

@@ -21,7 +21,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use wire::arp::Arp;
 use wire::dhcp::{self, Dhcp, Kind};
 use wire::ethernet::{EtherType, Header, MacAddress};
-use wire::neighbour_discovery::Message;
+use wire::neighbour_discovery::NdMessage;
 use wire::{ipv4, ipv6, udp};
 
 /// A host that was seen.
@@ -124,14 +124,14 @@ fn of_ipv6(mac: MacAddress, packet: &[u8]) -> Option<Claim> {
     if !is_host_v6(ip.source) {
         return None;
     }
-    let (station, address) = match Message::parse(&ip, payload) {
+    let (station, address) = match NdMessage::parse(&ip, payload) {
         Err(_) => return Some(Claim::Sends(ip.source.into())),
         Ok(
-            Message::RouterSolicitation { station }
-            | Message::RouterAdvertisement { station }
-            | Message::NeighbourSolicitation { station, .. },
+            NdMessage::RouterSolicitation { station }
+            | NdMessage::RouterAdvertisement { station }
+            | NdMessage::NeighbourSolicitation { station, .. },
         ) => (station, ip.source),
-        Ok(Message::NeighbourAdvertisement { target, station }) => (station, target),
+        Ok(NdMessage::NeighbourAdvertisement { target, station }) => (station, target),
     };
     let is_own = station.is_none_or(|station| station == mac);
     (is_own && is_host_v6(address)).then_some(Claim::Has(address.into()))
@@ -187,8 +187,8 @@ mod tests {
     #[test]
     fn neighbour_discovery_tells_the_source_or_the_target() {
         let target = Ipv6Addr::from(9);
-        let solicits = |station| Message::NeighbourSolicitation { target, station };
-        let advertises = |station| Message::NeighbourAdvertisement { target, station };
+        let solicits = |station| NdMessage::NeighbourSolicitation { target, station };
+        let advertises = |station| NdMessage::NeighbourAdvertisement { target, station };
         for (source, message, told) in [
             (V6, solicits(Some(MAC)), Claim::Has(V6.into())),
             (V6, solicits(Some(OTHER)), Claim::Nothing),
@@ -199,7 +199,7 @@ mod tests {
             (V6, advertises(Some(OTHER)), Claim::Nothing),
             (
                 V6,
-                Message::RouterSolicitation { station: Some(MAC) },
+                NdMessage::RouterSolicitation { station: Some(MAC) },
                 Claim::Has(V6.into()),
             ),
         ] {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use wire::arp::{Arp, Operation};
 use wire::dhcp::{self, Dhcp, Kind};
 use wire::ethernet::{EtherType, Header};
-use wire::neighbour_discovery::Message;
+use wire::neighbour_discovery::NdMessage;
 use wire::openflow::PortNumber;
 use wire::{ipv4, ipv6, udp};
 
@@ -24,7 +24,7 @@ fn the_first_frame_of_a_host_tells_its_port_and_address() {
 
     assert!(matches!(
         changes[..],
-        [Change::Found { .. }, Change::Addressed { .. }]
+        [HostChange::Found { .. }, HostChange::Addressed { .. }]
     ));
     let host = net.view.host_by_mac(MAC).unwrap();
     assert_eq!(host.attachment, Some(port(1)));
@@ -46,7 +46,7 @@ fn a_host_that_appears_elsewhere_has_moved() {
 
     let changes = net.hear(2, &arp(MAC, V4));
 
-    let moved = Change::Moved {
+    let moved = HostChange::Moved {
         name: MAC.to_string(),
         from: port(1),
         to: port(2),
@@ -166,7 +166,7 @@ fn an_address_stays_with_its_host_and_the_dispute_is_told_once() {
     let first = net.hear(2, &arp(OTHER, V4));
     let second = net.hear(2, &arp(OTHER, V4));
 
-    let dispute = Change::Disputed {
+    let dispute = HostChange::Disputed {
         address: V4.into(),
         holder: MAC.to_string(),
         claimant: OTHER.to_string(),
@@ -208,7 +208,7 @@ fn a_host_seen_here_and_there_goes_back_to_where_it_was() {
 
     let doubted = changes
         .iter()
-        .filter(|change| matches!(change, Change::Doubted { .. }));
+        .filter(|change| matches!(change, HostChange::Doubted { .. }));
     assert_eq!(doubted.count(), 1);
     assert!(changes.len() <= 5, "{changes:?}");
     assert_eq!(net.view.host_by_mac(MAC).unwrap().attachment, Some(port(1)));
@@ -222,8 +222,8 @@ fn a_host_that_was_named_with_its_port_stays_there() {
     let doubted = net.hear(2, &arp(MAC, V4));
     let again = net.hear(2, &arp(MAC, V4));
 
-    assert!(matches!(changes[..], [Change::Found { .. }]));
-    let expected = Change::Doubted {
+    assert!(matches!(changes[..], [HostChange::Found { .. }]));
+    let expected = HostChange::Doubted {
         name: "plc".into(),
         at: port(2),
         stays: port(1),
@@ -238,19 +238,19 @@ fn a_host_that_flows_need_stays_while_its_port_has_a_carrier_and_moves_then() {
     net.hear(1, &arp(MAC, V4));
     net.end = Some(port(1));
 
-    let claims: Vec<Change> = (0..50)
+    let claims: Vec<HostChange> = (0..50)
         .flat_map(|_| net.hear(2, &arp(MAC, Ipv4Addr::new(10, 0, 0, 9))))
         .collect();
     let before = net.view.host_by_mac(MAC).cloned().unwrap();
     net.unplug(1);
     let moved = net.hear(2, &arp(MAC, V4));
 
-    assert!(matches!(claims[..], [Change::Doubted { stays, .. }] if stays == port(1)));
+    assert!(matches!(claims[..], [HostChange::Doubted { stays, .. }] if stays == port(1)));
     assert_eq!(
         (before.attachment, before.addresses.len()),
         (Some(port(1)), 1)
     );
-    assert!(matches!(moved[..], [Change::Moved { to, .. }] if to == port(2)));
+    assert!(matches!(moved[..], [HostChange::Moved { to, .. }] if to == port(2)));
 }
 
 #[test]
@@ -372,7 +372,7 @@ impl Net {
         }
     }
 
-    fn hear(&mut self, at: u32, frame: &[u8]) -> Vec<Change> {
+    fn hear(&mut self, at: u32, frame: &[u8]) -> Vec<HostChange> {
         let Ok((header, payload)) = Header::parse(frame) else {
             return Vec::new();
         };
@@ -381,7 +381,11 @@ impl Net {
         self.hosts.learn(self.now, view, place, &header, payload)
     }
 
-    fn set(&mut self, name: &str, attachment: Option<PortId>) -> Result<Vec<Change>, HostRefusal> {
+    fn set(
+        &mut self,
+        name: &str,
+        attachment: Option<PortId>,
+    ) -> Result<Vec<HostChange>, HostRefusal> {
         let host = StaticHost {
             name: name.into(),
             mac: MAC,
@@ -448,7 +452,7 @@ fn arp(source: MacAddress, sender: Ipv4Addr) -> Vec<u8> {
 
 fn solicitation(source: MacAddress, address: Ipv6Addr) -> Vec<u8> {
     let mut frame = ethernet(source, EtherType::IPV6);
-    let message = Message::NeighbourSolicitation {
+    let message = NdMessage::NeighbourSolicitation {
         target: V6,
         station: (!address.is_unspecified()).then_some(source),
     };

@@ -59,11 +59,11 @@ pub fn compile(kind: &IntentKind, view: &View, atlas: &mut Atlas) -> Result<Plan
     match kind {
         IntentKind::HostToHost { one, other } => host_to_host(one, other, view, atlas),
         IntentKind::PointToPoint { from, to, matching } => {
-            let ends = Ends::of(from, std::slice::from_ref(to), matching, view)?;
+            let ends = IntentEnds::of(from, std::slice::from_ref(to), matching, view)?;
             ends.connect(view, atlas)
         }
         IntentKind::Multicast { from, to, matching } => {
-            Ends::of(from, to, matching, view)?.connect(view, atlas)
+            IntentEnds::of(from, to, matching, view)?.connect(view, atlas)
         }
         IntentKind::Path {
             from,
@@ -73,7 +73,7 @@ pub fn compile(kind: &IntentKind, view: &View, atlas: &mut Atlas) -> Result<Plan
             matching,
             actions,
         } => {
-            let ends = Ends::of(from, std::slice::from_ref(to), matching, view)?;
+            let ends = IntentEnds::of(from, std::slice::from_ref(to), matching, view)?;
             let (source, destination) = (ends.source, ends.destinations[0]);
             let switches = [source.datapath, destination.datapath];
             let way = atlas.through(view, switches, through, *extent)?;
@@ -101,7 +101,7 @@ pub fn compile(kind: &IntentKind, view: &View, atlas: &mut Atlas) -> Result<Plan
 /// they were, or it has no ways.
 #[must_use]
 pub fn compile_on(kind: &IntentKind, course: &Course, view: &View) -> Option<Plan> {
-    let ends = |from, to, matching| Ends::of(from, to, matching, view).ok();
+    let ends = |from, to, matching| IntentEnds::of(from, to, matching, view).ok();
     let tree = || course.trees.first().cloned();
     match kind {
         IntentKind::HostToHost { one, other } => {
@@ -240,13 +240,13 @@ fn leaving(branch: &Branch) -> Vec<Action> {
 }
 
 /// Where frames of an intent enter and leave, and which they are.
-struct Ends {
+struct IntentEnds {
     source: PortId,
     destinations: Vec<PortId>,
     matching: FrameMatch,
 }
 
-impl Ends {
+impl IntentEnds {
     fn of(
         from: &Endpoint,
         to: &[Endpoint],

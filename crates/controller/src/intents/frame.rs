@@ -19,7 +19,7 @@ pub fn fields(matching: &FrameMatch, input: Option<PortNumber>) -> Vec<MatchFiel
 
 /// What is done with some of the frames that match.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Treatment {
+pub struct FrameTreatment {
     /// The fields that tell these frames from the others.
     pub only: Option<MatchField>,
     /// What is done with them.
@@ -30,12 +30,12 @@ pub struct Treatment {
 /// their tag is to go, and the match does not say whether they have one, those with
 /// and those without a tag need different actions.
 #[must_use]
-pub fn treatments(matching: &FrameMatch, actions: &[FrameAction]) -> Vec<Treatment> {
+pub fn treatments(matching: &FrameMatch, actions: &[FrameAction]) -> Vec<FrameTreatment> {
     let is_about_tag =
         |action: &FrameAction| matches!(action, FrameAction::SetVlan(_) | FrameAction::StripVlan);
     let asks = actions.iter().any(is_about_tag);
     if !asks || matching.flow.vlan.is_some() {
-        return vec![Treatment {
+        return vec![FrameTreatment {
             only: None,
             actions: carried_out(actions, matching.flow.vlan.is_some()),
         }];
@@ -43,7 +43,7 @@ pub fn treatments(matching: &FrameMatch, actions: &[FrameAction]) -> Vec<Treatme
     let tagged = Masked::under(VlanMatch::PRESENT, VlanMatch::PRESENT);
     let untagged = Masked::exact(VlanMatch::UNTAGGED);
     [(tagged, true), (untagged, false)]
-        .map(|(tag, is_tagged)| Treatment {
+        .map(|(tag, is_tagged)| FrameTreatment {
             only: Some(MatchField::VlanVid(tag)),
             actions: carried_out(actions, is_tagged),
         })
@@ -115,7 +115,7 @@ mod tests {
 
         let found = treatments(&FrameMatch::default(), &actions);
 
-        let pushes = |treatment: &Treatment| {
+        let pushes = |treatment: &FrameTreatment| {
             let mut actions = treatment.actions.iter();
             actions.any(|action| *action == Action::PushVlan(EtherType::VLAN))
         };

@@ -53,7 +53,7 @@ pub struct Displaced {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct StationSlot {
     station: Station,
     port: PortNumber,
     mark: Mark,
@@ -106,7 +106,7 @@ struct AtPort {
 pub(super) struct Stations {
     seed: u64,
     /// A power of two, and a reach behind them; none before the first station.
-    places: Box<[Place]>,
+    places: Box<[StationSlot]>,
     count: u32,
     ports: BTreeMap<PortNumber, AtPort>,
 }
@@ -174,7 +174,7 @@ impl Stations {
                 None => return Learned::Refused,
             },
         };
-        self.places[index] = Place {
+        self.places[index] = StationSlot {
             station,
             port,
             mark: now,
@@ -188,7 +188,7 @@ impl Stations {
     fn place_to_take(&self, now: Mark, station: Station, port: PortNumber) -> Option<usize> {
         let home = self.home(station)?;
         let own = self.at_port(port);
-        let may_be_taken = |place: &Place| {
+        let may_be_taken = |place: &StationSlot| {
             let is_kept = place.mark.is_led_to() && !place.mark.is_aged(now);
             let is_same = place.port == port;
             let is_of_many =
@@ -201,7 +201,7 @@ impl Stations {
     }
 
     fn displace(&mut self, index: usize, now: Mark) -> Displaced {
-        let Place { station, mark, .. } = self.places[index];
+        let StationSlot { station, mark, .. } = self.places[index];
         self.clear(index);
         Displaced {
             mac: station.mac,
@@ -301,8 +301,8 @@ impl Stations {
     }
 
     /// Returns so many places with all stations in them; none if one finds no place.
-    fn spread_over(&self, capacity: usize) -> Option<Box<[Place]>> {
-        let free = Place {
+    fn spread_over(&self, capacity: usize) -> Option<Box<[StationSlot]>> {
+        let free = StationSlot {
             station: Station::of(MacAddress::ZERO, None),
             port: PortNumber(0),
             mark: Mark::FREE,

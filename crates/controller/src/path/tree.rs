@@ -130,14 +130,14 @@ pub fn find_tree(
 
 /// How a switch is reached best.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct TreeStep {
     cost: u64,
     links: u32,
     before: Option<(SwitchId, DatapathId, PortNumber)>,
     input: PortNumber,
 }
 
-impl Step {
+impl TreeStep {
     fn is_better_than(&self, other: &Self) -> bool {
         let rank = |step: &Self| {
             let before = step.before.map(|(_, datapath, port)| (datapath, port));
@@ -154,15 +154,15 @@ fn shortest_paths(
     wanted: impl Iterator<Item = SwitchId>,
     avoid: &[LinkEnds],
     cost: Cost<'_>,
-) -> Vec<Option<Step>> {
+) -> Vec<Option<TreeStep>> {
     let count = view.switches().len();
-    let mut steps: Vec<Option<Step>> = vec![None; count];
+    let mut steps: Vec<Option<TreeStep>> = vec![None; count];
     let mut is_final = vec![false; count];
     let mut missing = vec![false; count];
     wanted.for_each(|switch| missing[switch.index()] = true);
     let mut left = missing.iter().filter(|missing| **missing).count();
     let mut open = BinaryHeap::from([Reverse((0, 0, root))]);
-    steps[root.index()] = Some(Step {
+    steps[root.index()] = Some(TreeStep {
         cost: 0,
         links: 0,
         before: None,
@@ -184,7 +184,7 @@ fn shortest_paths(
             if record.control != Control::Connected || avoid.contains(&link) {
                 continue;
             }
-            let step = Step {
+            let step = TreeStep {
                 cost: so_far + cost(from),
                 links: links + 1,
                 before: Some((here, datapath, output)),
@@ -204,7 +204,7 @@ fn shortest_paths(
 /// returns its place. `None` if no path leads there.
 fn grow(
     view: &View,
-    steps: &[Option<Step>],
+    steps: &[Option<TreeStep>],
     source: PortId,
     switch: SwitchId,
     (tree, places): (&mut Tree, &mut BTreeMap<SwitchId, usize>),

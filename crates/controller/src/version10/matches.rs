@@ -3,7 +3,7 @@
 use wire::openflow::{
     self, BadAction, ErrorKind, Fields, Instruction, Instructions, MatchField, QueueId,
 };
-use wire::openflow10::{Action, Match};
+use wire::openflow10::{Action, Match10};
 
 use super::Enqueue;
 
@@ -19,8 +19,8 @@ const BAD_FIELD: ErrorKind = ErrorKind::BadAction(BadAction::BadSetType);
 /// # Errors
 ///
 /// If a field or a mask has no counterpart.
-pub(super) fn narrow_match(wide: &Fields<'_>) -> Result<Match, ErrorKind> {
-    Match::exactly_from_of13(wide).ok_or(BAD_MATCH)
+pub(super) fn narrow_match(wide: &Fields<'_>) -> Result<Match10, ErrorKind> {
+    Match10::exactly_from_of13(wide).ok_or(BAD_MATCH)
 }
 
 /// Returns the actions that do the same, for an entry.

@@ -10,8 +10,8 @@ use wire::openflow::{
 };
 use wire::openflow10::statistics::{FlowStatistics, ReplyBody, StatisticsReply};
 use wire::openflow10::{
-    Action, ActionKinds, Actions, Capabilities, FeaturesReply, Match, Message as Narrow, PacketIn,
-    PortConfig, PortDescription as NarrowPort, PortFeatures, PortNumber, PortState,
+    Action, ActionKinds, Actions, Capabilities, FeaturesReply, Match10, Message as Narrow,
+    PacketIn, PortConfig, PortDescription as NarrowPort, PortFeatures, PortNumber, PortState,
 };
 
 use super::*;
@@ -37,11 +37,11 @@ fn an_entry_of_one_table_is_put_into_the_words_of_version_1_0() {
     let Ok((header, Narrow::FlowMod(flow_mod))) = Narrow::parse(&said.switch) else {
         panic!("{said:?}")
     };
-    let matching = Match {
+    let matching = Match10 {
         in_port: Some(PortNumber(3)),
         dl_src: Some(HOST),
         dl_vlan: Some(7),
-        ..Match::ANY
+        ..Match10::ANY
     };
     let queue = QueueId(6);
     let [one, two] = [1, 2].map(|port| Action::Enqueue {
@@ -383,9 +383,9 @@ fn question(body: impl Fn(FlowStatisticsRequest<'static>) -> RequestBody<'static
 fn entries(more: bool) -> StatisticsReply<'static> {
     let entry = |cookie, port| FlowStatistics {
         table: TableId(0),
-        matching: Match {
+        matching: Match10 {
             in_port: Some(PortNumber(port)),
-            ..Match::ANY
+            ..Match10::ANY
         },
         age: units::Duration::ZERO,
         priority: 5,

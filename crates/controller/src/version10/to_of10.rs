@@ -9,7 +9,7 @@ use wire::openflow10::statistics::{self, FlowStatisticsRequest, StatisticsReques
 use wire::openflow10::{self, Actions, FlowMod, FlowModFlags, PacketOut, PortNumber, SwitchConfig};
 
 use super::matches::{narrow_actions, narrow_instructions, narrow_match};
-use super::{Cookies, Counted, MAX_QUESTIONS, Question, Sides, Translator};
+use super::{Cookies, Counted, MAX_QUESTIONS, Sides, StatsPurpose, Translator};
 
 /// The one table that version 1.0 knows of.
 const TABLE: TableId = TableId(0);
@@ -110,7 +110,7 @@ impl Translator {
                 mask: wide.cookie_mask,
             };
             let own = self.own_transaction();
-            return self.ask_for_all(own, Question::Delete(cookies), sides);
+            return self.ask_for_all(own, StatsPurpose::Delete(cookies), sides);
         }
         let actions = narrow_instructions(&wide.instructions, self.enqueue)?;
         let out_port = PortNumber::from_of13(wide.out_port);
@@ -147,11 +147,11 @@ impl Translator {
                 Ok(())
             }
             RequestBody::Flow(request) => {
-                let question = Question::List(cookies(request));
+                let question = StatsPurpose::List(cookies(request));
                 self.ask_for_all(transaction, question, sides)
             }
             RequestBody::Aggregate(request) => {
-                let question = Question::Count(cookies(request), Counted::default());
+                let question = StatsPurpose::Count(cookies(request), Counted::default());
                 self.ask_for_all(transaction, question, sides)
             }
             RequestBody::Description
@@ -173,7 +173,7 @@ impl Translator {
     fn ask_for_all(
         &mut self,
         transaction: TransactionId,
-        question: Question,
+        question: StatsPurpose,
         sides: &mut Sides<'_>,
     ) -> Result<(), ErrorKind> {
         if self.questions.len() >= MAX_QUESTIONS {

@@ -10,7 +10,7 @@ use wire::openflow::{
 use wire::openflow10::statistics::{self, FlowStatistics};
 use wire::openflow10::{self, ActionKinds, FlowMod};
 
-use super::{Cookies, Counted, Enqueue, Question, Sides, Translator};
+use super::{Cookies, Counted, Enqueue, Sides, StatsPurpose, Translator};
 
 impl Translator {
     /// Puts one whole message of the switch into the words of the controller.
@@ -112,11 +112,11 @@ impl Translator {
         };
         let entries = entries.iter().map_while(Result::ok);
         match question {
-            Question::List(cookies) => {
+            StatsPurpose::List(cookies) => {
                 let meant = entries.filter(|entry| cookies.contain(entry.cookie));
                 list(transaction, meant, reply.more, sides.controller);
             }
-            Question::Count(cookies, counted) => {
+            StatsPurpose::Count(cookies, counted) => {
                 for entry in entries.filter(|entry| cookies.contain(entry.cookie)) {
                     counted.add(&entry);
                 }
@@ -125,7 +125,7 @@ impl Translator {
                     MultipartReply::new(total).emit(transaction, sides.controller);
                 }
             }
-            Question::Delete(cookies) => delete(*cookies, entries, sides.switch),
+            StatsPurpose::Delete(cookies) => delete(*cookies, entries, sides.switch),
         }
         if !reply.more {
             self.questions.remove(&transaction);

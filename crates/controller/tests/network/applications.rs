@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use controller::northbound::{
     ApplicationId, ApplicationKind, ApplicationSummary, Asker, FrameAction, FrameMatch, Intent,
     IntentDecision, IntentKind, IntentRefusal, IntentState, IntentSummary, Manifest, Permission,
-    RuleOwner, RuleState, Scope, Topology,
+    RuleOwner, RuleState, Scope, TopologyCount,
 };
 use controller::{Event, Input, Reply, Request, RequestId};
 
@@ -32,7 +32,7 @@ fn an_application_may_do_what_it_declared_and_nothing_else() {
 
     assert!(matches!(
         seen,
-        Reply::Topology(Topology { switches: 4, .. })
+        Reply::Topology(TopologyCount { switches: 4, .. })
     ));
     let refusal = |application: &str, needs| Reply::Denied {
         application: application.into(),

@@ -19,10 +19,10 @@ use measure::identity::identify;
 use measure::method::trial_log::TrialLog;
 use measure::stalls::Shadows;
 use measure::statistics::Distribution;
-use measure::traffic::udp::{Config, Pattern, Udp};
+use measure::traffic::udp::{DatagramConfig, Pattern, Udp};
 use measure::traffic::{Addresses, Source};
 use measure::trial::{
-    PortIndex, Sighting, Sourced, Station, Stream, Tester, Trial, TrialError, Watcher, Way,
+    PlayedStation, PortIndex, Sighting, Sourced, Stream, Tester, Trial, TrialError, Watcher, Way,
 };
 use thiserror::Error;
 use units::{BitRate, Duration, Instant};
@@ -272,8 +272,8 @@ fn number(frame: &[u8]) -> Option<usize> {
 }
 
 fn stream(period: Duration, length: Duration) -> Stream {
-    let [from, to] = [LEFT, RIGHT].map(|side| Station::at(PortIndex(side)));
-    let source = Udp::new(&Config {
+    let [from, to] = [LEFT, RIGHT].map(|side| PlayedStation::at(PortIndex(side)));
+    let source = Udp::new(&DatagramConfig {
         addresses: Addresses {
             source_mac: from.mac,
             destination_mac: to.mac,

@@ -12,10 +12,10 @@ use linux::clock;
 use linux::namespace::Namespace;
 use measure::Contract;
 use measure::identity::identify;
-use measure::traffic::udp::{Config, Pattern, Udp};
+use measure::traffic::udp::{DatagramConfig, Pattern, Udp};
 use measure::traffic::{Addresses, Source};
 use measure::trial::{
-    Conduct, Fault, Outgoing, PortIndex, Sender, Sighting, Sourced, Stamps, Station, Stream,
+    Conduct, Fault, Outgoing, PlayedStation, PortIndex, Sender, Sighting, Sourced, Stamps, Stream,
     Tester, Trial, TrialError, Watcher, Way,
 };
 use units::{BitRate, DataSize, Duration, Instant};
@@ -431,9 +431,9 @@ fn send(tester: &mut LinkTester, size: usize) -> Seen {
 
 /// Sends [`FRAMES`] frames, all of them however late.
 pub fn trial(size: usize) -> Trial {
-    let [from, to] = [0, 1].map(|port| Station::at(PortIndex(port)));
+    let [from, to] = [0, 1].map(|port| PlayedStation::at(PortIndex(port)));
     let frames = u32::try_from(FRAMES).unwrap();
-    let source = Udp::new(&Config {
+    let source = Udp::new(&DatagramConfig {
         addresses: Addresses {
             source_mac: from.mac,
             destination_mac: to.mac,

@@ -24,7 +24,7 @@ use linux::clock;
 use measure::capture::{CaptureFile, Captures, Heading, Interface};
 use measure::identity::{Catalogue, FlowKey, Numbering};
 use measure::load::{HostLoad, Load, QueuedSource};
-use measure::traffic::udp::{Config as UdpConfig, Pattern};
+use measure::traffic::udp::{DatagramConfig as UdpConfig, Pattern};
 use measure::traffic::{Addresses, Source, Udp};
 use measure::{Contract, FlowPlan, ReceiverIndex, Recorder};
 use switch::{Pacing, PortConfig};

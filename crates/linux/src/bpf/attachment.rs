@@ -113,12 +113,12 @@ impl fmt::Display for Occupant {
 /// A program at an interface. It is gone from there when this value is dropped.
 #[derive(Debug)]
 pub struct Attachment {
-    place: Place,
+    place: AttachedTo,
     hook: Hook,
 }
 
 #[derive(Debug)]
-enum Place {
+enum AttachedTo {
     Link(Link),
     Filter(Filter),
 }
@@ -166,9 +166,9 @@ impl Attachment {
             (Preference::Filter, _) => Hook::FilterAsAsked,
         };
         let place = match hook {
-            Hook::Link => Link::create(program.as_fd(), interface).map(Place::Link),
+            Hook::Link => Link::create(program.as_fd(), interface).map(AttachedTo::Link),
             Hook::FilterWithoutLinks | Hook::FilterAsAsked => {
-                Filter::create(program.as_fd(), interface).map(Place::Filter)
+                Filter::create(program.as_fd(), interface).map(AttachedTo::Filter)
             }
         };
         Ok(Self {
@@ -191,8 +191,8 @@ impl Attachment {
     /// If the interface has gone.
     pub fn replace(&mut self, program: &Program) -> io::Result<()> {
         match &mut self.place {
-            Place::Link(link) => link.replace(program.as_fd()),
-            Place::Filter(filter) => filter.replace(program.as_fd()),
+            AttachedTo::Link(link) => link.replace(program.as_fd()),
+            AttachedTo::Filter(filter) => filter.replace(program.as_fd()),
         }
     }
 }

@@ -19,7 +19,7 @@ const INSTRUCTION_BYTES: u32 = 8;
 
 /// A record about the instruction at `offset`, counted in instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Record<const WORDS: usize> {
+pub(super) struct CodeRecord<const WORDS: usize> {
     pub offset: u32,
     pub words: [u32; WORDS],
 }
@@ -27,9 +27,9 @@ pub(super) struct Record<const WORDS: usize> {
 /// The records about one section of code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Annotations {
-    pub functions: Vec<Record<1>>,
+    pub functions: Vec<CodeRecord<1>>,
     /// Per line its file, text and position.
-    pub lines: Vec<Record<3>>,
+    pub lines: Vec<CodeRecord<3>>,
 }
 
 impl Annotations {
@@ -76,7 +76,7 @@ fn records<const WORDS: usize>(
     part: &[u8],
     names: &[u8],
     section: &str,
-) -> Result<Vec<Record<WORDS>>, ObjectError> {
+) -> Result<Vec<CodeRecord<WORDS>>, ObjectError> {
     const HEAD_BYTES: usize = 8;
     let what = ".BTF.ext";
     let mut records = Vec::new();
@@ -103,12 +103,12 @@ fn records<const WORDS: usize>(
     Ok(records)
 }
 
-fn record_of<const WORDS: usize>(bytes: &[u8]) -> Result<Record<WORDS>, ObjectError> {
+fn record_of<const WORDS: usize>(bytes: &[u8]) -> Result<CodeRecord<WORDS>, ObjectError> {
     let mut words = [0; WORDS];
     for (index, it) in words.iter_mut().enumerate() {
         *it = word(bytes, 4 * (index + 1))?;
     }
-    Ok(Record {
+    Ok(CodeRecord {
         offset: word(bytes, 0)? / INSTRUCTION_BYTES,
         words,
     })

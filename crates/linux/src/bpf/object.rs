@@ -20,7 +20,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use thiserror::Error;
 
-use super::btf::{Annotations, FUNCTION_BYTES, LINE_BYTES, Record};
+use super::btf::{Annotations, CodeRecord, FUNCTION_BYTES, LINE_BYTES};
 use super::elf::{Elf, SymbolKind};
 
 /// The section that has all code.
@@ -350,7 +350,7 @@ impl Image {
 
 /// Appends the records about `function`, which now begins at `place`.
 fn move_records<const WORDS: usize>(
-    records: &[Record<WORDS>],
+    records: &[CodeRecord<WORDS>],
     function: &Function,
     place: usize,
     to: &mut Vec<u8>,

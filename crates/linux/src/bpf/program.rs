@@ -58,7 +58,7 @@ pub enum LoadError {
 
 /// What a program runs for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ProgramKind {
     /// A frame at an interface (`BPF_PROG_TYPE_SCHED_CLS`).
     Frame,
     /// A tracepoint (`BPF_PROG_TYPE_RAW_TRACEPOINT`).
@@ -68,7 +68,7 @@ enum Kind {
     TypedTracepoint(u32),
 }
 
-impl Kind {
+impl ProgramKind {
     const fn number(self) -> u32 {
         match self {
             Self::Frame => 3,
@@ -112,7 +112,7 @@ impl Program {
         main: &str,
         maps: &BTreeMap<&str, BorrowedFd<'_>>,
     ) -> Result<Self, LoadError> {
-        Self::of_image(Kind::Frame, main, &object.link(main, maps)?)
+        Self::of_image(ProgramKind::Frame, main, &object.link(main, maps)?)
     }
 
     /// Loads such a program that runs when the kernel passes a tracepoint.
@@ -125,7 +125,7 @@ impl Program {
         main: &str,
         maps: &BTreeMap<&str, BorrowedFd<'_>>,
     ) -> Result<Self, LoadError> {
-        Self::of_image(Kind::Tracepoint, main, &object.link(main, maps)?)
+        Self::of_image(ProgramKind::Tracepoint, main, &object.link(main, maps)?)
     }
 
     /// Loads such a program that reads what the tracepoint gives where it stands: the one
@@ -142,7 +142,11 @@ impl Program {
         maps: &BTreeMap<&str, BorrowedFd<'_>>,
         of: u32,
     ) -> Result<Self, LoadError> {
-        Self::of_image(Kind::TypedTracepoint(of), main, &object.link(main, maps)?)
+        Self::of_image(
+            ProgramKind::TypedTracepoint(of),
+            main,
+            &object.link(main, maps)?,
+        )
     }
 
     /// Loads a program without maps and types.
@@ -153,10 +157,10 @@ impl Program {
             functions: Vec::new(),
             lines: Vec::new(),
         };
-        Self::of_image(Kind::Frame, main, &image)
+        Self::of_image(ProgramKind::Frame, main, &image)
     }
 
-    fn of_image(kind: Kind, main: &str, image: &Image) -> Result<Self, LoadError> {
+    fn of_image(kind: ProgramKind, main: &str, image: &Image) -> Result<Self, LoadError> {
         let (types, mut without_types) = match load_types(image) {
             Ok(types) => (types, None),
             Err(error) => (None, Some(error.to_string())),
@@ -209,7 +213,7 @@ fn load_types(image: &Image) -> io::Result<Option<OwnedFd>> {
 }
 
 fn load(
-    (kind, main): (Kind, &str),
+    (kind, main): (ProgramKind, &str),
     image: &Image,
     types: Option<BorrowedFd<'_>>,
     log_level: u32,
@@ -220,7 +224,7 @@ fn load(
     load.word(4, length(image.instructions.len() / INSTRUCTION_BYTES));
     load.bytes(8, &image.instructions);
     load.bytes(16, LICENCE);
-    if let Kind::TypedTracepoint(of) = kind {
+    if let ProgramKind::TypedTracepoint(of) = kind {
         load.bytes(16, COMPATIBLE_LICENCE);
         load.word(68, TYPED_TRACEPOINT);
         load.word(108, of);
@@ -243,7 +247,7 @@ fn load(
 
 /// Asks again, for the verifier's reasons.
 fn refusal(
-    program: (Kind, &str),
+    program: (ProgramKind, &str),
     image: &Image,
     types: Option<BorrowedFd<'_>>,
     source: io::Error,

@@ -11,7 +11,7 @@ use crate::socket::done;
 
 /// What the kernel takes: the name, then a pointer to the words.
 #[repr(C)]
-struct Request {
+struct InterfaceCall {
     name: [c_char; NAME_BYTES],
     data: *mut u32,
     /// The rest of the kernel's union, unused here.
@@ -26,7 +26,7 @@ pub fn ask<const N: usize>(
     request: c_ulong,
     mut words: [u32; N],
 ) -> io::Result<[u32; N]> {
-    let mut asked = Request {
+    let mut asked = InterfaceCall {
         name: name.map(u8::cast_signed),
         data: words.as_mut_ptr(),
         rest: [0; 16],

@@ -11,7 +11,7 @@ const FLAGS: u16 = 0xc000;
 
 /// One message of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Message<'a> {
+pub struct NetlinkMessage<'a> {
     pub kind: u16,
     /// The number of the request that it answers.
     pub sequence: u32,
@@ -27,10 +27,10 @@ pub struct Attribute<'a> {
 }
 
 /// Returns the messages in `bytes`.
-pub fn messages(mut bytes: &[u8]) -> impl Iterator<Item = Message<'_>> {
+pub fn messages(mut bytes: &[u8]) -> impl Iterator<Item = NetlinkMessage<'_>> {
     std::iter::from_fn(move || {
         let length = usize::try_from(word(bytes, 0)?).ok()?;
-        let message = Message {
+        let message = NetlinkMessage {
             kind: half_word(bytes, 4)?,
             sequence: word(bytes, 8)?,
             body: bytes.get(HEADER_BYTES..length)?,

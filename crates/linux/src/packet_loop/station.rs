@@ -11,7 +11,7 @@ use super::kernel_part::{KernelPart, publish};
 use super::port_binding::{Handing, Leaving, PortBinding};
 use crate::channel::{Channel, Found, Unsent};
 use crate::clock::{self, WallClock, WallTime};
-use crate::connection::{Connection, Lease, Origin};
+use crate::connection::{Connection, ConnectionOrigin, Lease};
 use crate::dialer::Wanted;
 use crate::kernel_engine::KernelEngine;
 use crate::poller::Poller;
@@ -69,7 +69,7 @@ pub struct Station {
 /// A connection that a switch closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Closed {
-    pub origin: Origin,
+    pub origin: ConnectionOrigin,
     pub reason: CloseReason,
 }
 
@@ -79,7 +79,7 @@ struct Line {
     channel: Channel,
     phase: Phase,
     outlet: Outlet,
-    origin: Origin,
+    origin: ConnectionOrigin,
     /// Tells the dialer, when it is dropped, to dial again.
     _lease: Lease,
 }
@@ -352,8 +352,8 @@ impl Station {
             _lease: lease,
         });
         let peer = match connection.origin {
-            Origin::Dialled => Peer::Controller,
-            Origin::Accepted => Peer::Management,
+            ConnectionOrigin::Dialled => Peer::Controller,
+            ConnectionOrigin::Accepted => Peer::Management,
         };
         let connection = id;
         self.input(at, Input::Connected { connection, peer });

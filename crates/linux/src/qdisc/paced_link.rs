@@ -15,7 +15,7 @@ use thiserror::Error;
 use super::traffic::{DELETE_DISCIPLINE, GET_DISCIPLINE, HEADER_BYTES, KIND, NEW_DISCIPLINE, ROOT};
 use super::{Length, Pieces, Qdisc, Shape, header, htb};
 use crate::interface::Interface;
-use crate::netlink::{Message, Netlink, Purpose, Request, attribute, word};
+use crate::netlink::{Netlink, NetlinkMessage, Purpose, Request, attribute, word};
 
 /// An interface that is paced as long as this exists.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ pub enum PacingError {
 
 /// The outermost discipline of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Found {
+enum OutermostQdisc {
     Default,
     /// What a process of ours left behind.
     Ours,
@@ -164,27 +164,29 @@ fn make_room(
     netlink: &mut Netlink,
     interface: &Interface,
     qdisc: Qdisc,
-    found: Found,
+    found: OutermostQdisc,
 ) -> Result<(), PacingError> {
     match (found, qdisc) {
-        (Found::Default, _) | (Found::Foreign { .. }, Qdisc::None) => Ok(()),
-        (Found::Ours, _) => {
+        (OutermostQdisc::Default, _) | (OutermostQdisc::Foreign { .. }, Qdisc::None) => Ok(()),
+        (OutermostQdisc::Ours, _) => {
             remove(netlink, interface.index()).map_err(|reason| PacingError::Kernel {
                 interface: interface.name().into(),
                 reason,
             })
         }
-        (Found::Foreign { kind, major }, Qdisc::Auto | Qdisc::Htb) => Err(PacingError::Occupied {
-            interface: interface.name().into(),
-            kind,
-            major,
-        }),
+        (OutermostQdisc::Foreign { kind, major }, Qdisc::Auto | Qdisc::Htb) => {
+            Err(PacingError::Occupied {
+                interface: interface.name().into(),
+                kind,
+                major,
+            })
+        }
     }
 }
 
 /// Asks for the outermost discipline of the interface of number `index`.
-fn outermost(netlink: &mut Netlink, index: u32) -> io::Result<Found> {
-    let mut found = Found::Default;
+fn outermost(netlink: &mut Netlink, index: u32) -> io::Result<OutermostQdisc> {
+    let mut found = OutermostQdisc::Default;
     let request = Request::new(GET_DISCIPLINE, Purpose::Show, &header(index, 0, ROOT));
     netlink.ask_for(request, |message| {
         if let Some(qdisc) = discipline_in(message) {
@@ -194,7 +196,7 @@ fn outermost(netlink: &mut Netlink, index: u32) -> io::Result<Found> {
     Ok(found)
 }
 
-fn discipline_in(message: Message<'_>) -> Option<Found> {
+fn discipline_in(message: NetlinkMessage<'_>) -> Option<OutermostQdisc> {
     let (header, rest) = message.body.split_at_checked(HEADER_BYTES)?;
     let handle = word(header, 8)?;
     if message.kind != NEW_DISCIPLINE || word(header, 12)? != ROOT {
@@ -202,9 +204,9 @@ fn discipline_in(message: Message<'_>) -> Option<Found> {
     }
     let kind = attribute(rest, KIND)?.split(|byte| *byte == 0).next()?;
     Some(match (handle, kind) {
-        (0, _) => Found::Default,
-        (htb::OUTERMOST, b"tbf" | b"htb") => Found::Ours,
-        (handle, kind) => Found::Foreign {
+        (0, _) => OutermostQdisc::Default,
+        (htb::OUTERMOST, b"tbf" | b"htb") => OutermostQdisc::Ours,
+        (handle, kind) => OutermostQdisc::Foreign {
             kind: String::from_utf8_lossy(kind).into_owned(),
             major: handle >> 16,
         },

@@ -16,7 +16,7 @@ use switch::QueueTally;
 use super::traffic::{GET_CLASS, HEADER_BYTES, NEW_CLASS, STATISTICS};
 use super::{QUEUES, QUEUES_MAJOR, class, header};
 use crate::netlink::{
-    Message, Netlink, Purpose, Request, attribute, attributes, double_word, word,
+    Netlink, NetlinkMessage, Purpose, Request, attribute, attributes, double_word, word,
 };
 
 /// The attributes of statistics; `linux/gen_stats.h`.
@@ -48,7 +48,7 @@ pub struct QueueReader {
 
 /// What the kernel says about one class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counted {
+struct ClassCounters {
     sent_frames: u64,
     sent_bytes: u64,
     dropped: u32,
@@ -117,7 +117,7 @@ fn continued(before: u64, low: u32) -> u64 {
 }
 
 /// Returns which queue of the interface `message` is about, and what it says.
-fn queue_in(message: Message<'_>, index: u32) -> Option<(usize, Counted)> {
+fn queue_in(message: NetlinkMessage<'_>, index: u32) -> Option<(usize, ClassCounters)> {
     let (header, rest) = message.body.split_at_checked(HEADER_BYTES)?;
     if message.kind != NEW_CLASS || word(header, 4)? != index {
         return None;
@@ -129,8 +129,8 @@ fn queue_in(message: Message<'_>, index: u32) -> Option<(usize, Counted)> {
 }
 
 /// Reads `TCA_STATS2`.
-fn counted(statistics: &[u8]) -> Option<Counted> {
-    let mut counted = Counted::default();
+fn counted(statistics: &[u8]) -> Option<ClassCounters> {
+    let mut counted = ClassCounters::default();
     let mut frames = None;
     for attribute in attributes(statistics) {
         match attribute.kind {
@@ -181,8 +181,8 @@ mod tests {
         words.iter().flat_map(|word| word.to_ne_bytes()).collect()
     }
 
-    fn message(body: &[u8]) -> Message<'_> {
-        Message {
+    fn message(body: &[u8]) -> NetlinkMessage<'_> {
+        NetlinkMessage {
             kind: NEW_CLASS,
             sequence: 1,
             body,
@@ -200,7 +200,7 @@ mod tests {
         let queue = words(&[2, 120, 9, 0, 0]);
         let body = answer(0x0001_0013, &[(BASIC, basic(600, 10)), (QUEUE, queue)]);
 
-        let expected = Counted {
+        let expected = ClassCounters {
             sent_frames: 10,
             sent_bytes: 600,
             dropped: 9,

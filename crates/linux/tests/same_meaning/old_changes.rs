@@ -2,7 +2,7 @@
 
 use wire::ethernet::EtherType;
 use wire::openflow::{ControllerLength, Cookie, FlowModCommand, QueueId, TransactionId};
-use wire::openflow10::{Action, Actions, FlowMod, Match, Message, Network, PortNumber};
+use wire::openflow10::{Action, Actions, AddressPrefix, FlowMod, Match10, Message, PortNumber};
 
 use crate::pools::{IPV4, MACS, PORTS, VLANS};
 use crate::random::Random;
@@ -32,8 +32,8 @@ pub fn draw(random: &mut Random, template: &Template, ports: u8) -> Vec<u8> {
     bytes
 }
 
-fn matching(random: &mut Random, template: &Template, ports: u8) -> Match {
-    let mut it = Match::ANY;
+fn matching(random: &mut Random, template: &Template, ports: u8) -> Match10 {
+    let mut it = Match10::ANY;
     if random.percent(20) {
         it.in_port = Some(port(random, ports));
     }
@@ -47,15 +47,15 @@ fn matching(random: &mut Random, template: &Template, ports: u8) -> Match {
                 it.dl_vlan_pcp = u8::try_from(control >> 13).ok();
             }
         }
-        None if random.percent(20) => it.dl_vlan = Some(Match::NO_VLAN),
+        None if random.percent(20) => it.dl_vlan = Some(Match10::NO_VLAN),
         Some(_) | None => {}
     }
     if let template::Network::Ipv4(packet) = &template.network
         && random.percent(70)
     {
         it.dl_type = Some(EtherType::IPV4);
-        it.nw_src = Network::new(packet.src, random.pick(&[0, 24, 32]));
-        it.nw_dst = Network::new(packet.dst, random.pick(&[0, 0, 8, 32]));
+        it.nw_src = AddressPrefix::new(packet.src, random.pick(&[0, 24, 32]));
+        it.nw_dst = AddressPrefix::new(packet.dst, random.pick(&[0, 0, 8, 32]));
         if random.percent(50) {
             it.nw_proto = Some(packet.transport.protocol);
             it.tp_dst = random.percent(50).then_some(packet.transport.dst);

@@ -12,7 +12,7 @@ use wire::mms::PORT as MMS_PORT;
 
 use super::load::DISCARD_PORT;
 use super::{FROM, Path, TO};
-use crate::traffic::trace::{Config, Trace};
+use crate::traffic::trace::{Trace, TraceConfig};
 use crate::traffic::{Addresses, Replay, Source, mms};
 use crate::trial::{
     Conduct, ControlLink, PortIndex, Served, Setup, Sourced, Stream, Tester, Trial, TrialError,
@@ -106,7 +106,7 @@ impl BackgroundSource {
         let addresses = addresses(number, from, port);
         match self {
             Self::Trace(trace) => {
-                let source = Replay::new(&Config {
+                let source = Replay::new(&TraceConfig {
                     addresses,
                     trace: trace.clone(),
                     contract: None,
@@ -117,7 +117,7 @@ impl BackgroundSource {
                 vec![stream(from, Source::Trace(source))]
             }
             Self::Mms => {
-                let client = mms::Client::new(&mms::Config {
+                let client = mms::Client::new(&mms::MmsClientConfig {
                     addresses,
                     period: POLLS_EVERY,
                     start: Instant::ZERO,

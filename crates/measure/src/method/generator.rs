@@ -13,9 +13,10 @@ use super::{
 use crate::measurement::Value;
 use crate::statistics::Distribution;
 use crate::traffic::Source;
-use crate::traffic::sampled_values::{Config, SampledValues};
+use crate::traffic::sampled_values::{SampledValues, SampledValuesConfig};
 use crate::trial::{
-    Conduct, PortIndex, Sighting, Sourced, Station, Stream, Tester, Trial, TrialError, Watcher, Way,
+    Conduct, PlayedStation, PortIndex, Sighting, Sourced, Stream, Tester, Trial, TrialError,
+    Watcher, Way,
 };
 
 /// `taktos measure generator`.
@@ -95,8 +96,8 @@ fn send(
 
 fn stream(number: u16, rate: u32, length: Duration) -> Stream {
     let [_, low] = number.to_be_bytes();
-    let source = SampledValues::new(&Config {
-        source: Station::at(FROM).mac,
+    let source = SampledValues::new(&SampledValuesConfig {
+        source: PlayedStation::at(FROM).mac,
         destination: MacAddress([0x01, 0x0c, 0xcd, 0x04, 0, low]),
         vlan: None,
         application: FIRST_APPLICATION + number,

@@ -10,7 +10,7 @@ use wire::ipv4::PROTOCOL_UDP;
 use wire::openflow::{
     self, FlowModCommand, Instruction, MatchField, QueueId, TableId, TransactionId,
 };
-use wire::openflow10::{self, Action, Match};
+use wire::openflow10::{self, Action, Match10};
 
 /// The version of OpenFlow that messages are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum Version {
 /// An entry of a flow table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowEntry {
-    pub matching: Match,
+    pub matching: Match10,
     /// Which of several wins: the highest.
     pub priority: u16,
     /// What is done with them.
@@ -120,7 +120,7 @@ impl Version {
 impl FlowEntry {
     /// Matches every frame and drops it.
     pub const EVERYTHING: Self = Self {
-        matching: Match::ANY,
+        matching: Match10::ANY,
         priority: 0,
         actions: Vec::new(),
     };

@@ -23,7 +23,7 @@ mod text;
 
 use units::{BitRate, Duration};
 use wire::ethernet::EtherType;
-use wire::openflow10::{Action, Match, Network};
+use wire::openflow10::{Action, AddressPrefix, Match10};
 
 use super::control_plane::{barrier_time, exchange, messages, version_of};
 use super::data_plane::capacity;
@@ -468,10 +468,10 @@ fn crossing(
 ) -> Result<Distribution, MethodError> {
     let mut pace = Pace::of(tester, frames);
     let before = (1..=masks).map(|prefix| super::orders::FlowEntry {
-        matching: Match {
+        matching: Match10 {
             dl_type: Some(EtherType::IPV4),
-            nw_dst: Network::new(std::net::Ipv4Addr::new(10, 85, 85, 85), prefix),
-            ..Match::ANY
+            nw_dst: AddressPrefix::new(std::net::Ipv4Addr::new(10, 85, 85, 85), prefix),
+            ..Match10::ANY
         },
         priority: 0x9000 + u16::from(prefix),
         actions: Vec::new(),

@@ -15,7 +15,7 @@ use super::{
     choice, doubt, jitter, loss, need_two_ports, trial_of,
 };
 use crate::statistics::Distribution;
-use crate::traffic::trace::{Config, Trace};
+use crate::traffic::trace::{Trace, TraceConfig};
 use crate::traffic::{Replay, Source};
 use crate::trial::{LONGEST_TRIAL, Sourced, Stream, Tester};
 
@@ -85,7 +85,7 @@ fn send(
     length: Duration,
 ) -> Result<(Passing, Distribution), MethodError> {
     let path = Path::between(FROM, TO);
-    let source = Replay::new(&Config {
+    let source = Replay::new(&TraceConfig {
         addresses: path.addresses,
         trace: trace.clone(),
         contract: None,

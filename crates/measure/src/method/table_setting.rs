@@ -5,12 +5,12 @@ use std::net::Ipv4Addr;
 
 use wire::ethernet::{EtherType, MacAddress};
 use wire::ipv4::PROTOCOL_UDP;
-use wire::openflow10::{Action, Match, Network, PortNumber};
+use wire::openflow10::{Action, AddressPrefix, Match10, PortNumber};
 
 use super::orders::FlowEntry;
 pub use super::{FROM, TO};
 use crate::traffic::Addresses;
-use crate::trial::{PortIndex, Station};
+use crate::trial::{PlayedStation, PortIndex};
 
 /// The entries of LOKO Table 1.
 pub const ENTRIES: [u16; 9] = [1, 17, 33, 49, 65, 81, 97, 113, 128];
@@ -182,14 +182,14 @@ pub fn output() -> Action {
 /// Returns the number that the agent has for what is connected to a port.
 #[must_use]
 pub fn port_of(port: PortIndex) -> PortNumber {
-    let wide = Station::at(port).device_port;
+    let wide = PlayedStation::at(port).device_port;
     PortNumber::from_of13(wide).unwrap_or(PortNumber::NONE)
 }
 
 /// Returns the addresses of the frames that are measured.
 #[must_use]
 pub fn addresses() -> Addresses {
-    let (from, to) = (Station::at(FROM), Station::at(TO));
+    let (from, to) = (PlayedStation::at(FROM), PlayedStation::at(TO));
     Addresses {
         source_mac: from.mac,
         destination_mac: to.mac,
@@ -211,40 +211,40 @@ fn priority_of(priorities: Priorities, place: u16) -> u16 {
 }
 
 /// Returns a match on these fields that takes the frames.
-fn match_on(fields: MatchType) -> Match {
+fn match_on(fields: MatchType) -> Match10 {
     let it = addresses();
-    let any = Match::ANY;
-    let ip = Match {
+    let any = Match10::ANY;
+    let ip = Match10 {
         dl_type: Some(EtherType::IPV4),
         ..any
     };
-    let five_tuple = Match {
+    let five_tuple = Match10 {
         nw_proto: Some(PROTOCOL_UDP),
-        nw_src: Network::host(it.source),
-        nw_dst: Network::host(it.destination),
+        nw_src: AddressPrefix::host(it.source),
+        nw_dst: AddressPrefix::host(it.destination),
         tp_src: Some(it.source_port),
         tp_dst: Some(it.destination_port),
         ..ip
     };
     match fields {
-        MatchType::Port => Match {
+        MatchType::Port => Match10 {
             in_port: Some(port_of(FROM)),
             ..any
         },
-        MatchType::TpDst => Match {
+        MatchType::TpDst => Match10 {
             tp_dst: Some(it.destination_port),
             ..ip
         },
-        MatchType::DlDst => Match {
+        MatchType::DlDst => Match10 {
             dl_dst: Some(it.destination_mac),
             ..any
         },
-        MatchType::MaskedNwDst => Match {
-            nw_dst: Network::new(it.destination, PREFIX),
+        MatchType::MaskedNwDst => Match10 {
+            nw_dst: AddressPrefix::new(it.destination, PREFIX),
             ..ip
         },
         MatchType::FiveTuple => five_tuple,
-        MatchType::All => Match {
+        MatchType::All => Match10 {
             in_port: Some(port_of(FROM)),
             nw_tos: Some(0),
             dl_src: Some(it.source_mac),
@@ -255,13 +255,13 @@ fn match_on(fields: MatchType) -> Match {
 }
 
 /// Returns a match on the same fields that takes none of the frames.
-fn elsewhere(like: Match, place: u16) -> Match {
+fn elsewhere(like: Match10, place: u16) -> Match10 {
     let [high, low] = place.to_be_bytes();
-    let moved = |network: Network| match network.prefix_length() {
-        0 => Network::ANY,
-        prefix => Network::new(Ipv4Addr::new(172, high, low, 1), prefix),
+    let moved = |network: AddressPrefix| match network.prefix_length() {
+        0 => AddressPrefix::ANY,
+        prefix => AddressPrefix::new(Ipv4Addr::new(172, high, low, 1), prefix),
     };
-    Match {
+    Match10 {
         in_port: like.in_port.map(|_| ELSEWHERE),
         dl_src: like.dl_src.map(|_| MacAddress([2, 1, 0, 0, high, low])),
         dl_dst: like.dl_dst.map(|_| MacAddress([2, 1, 0, 0, high, low])),

@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use units::Duration;
 use wire::ethernet::{EtherType, SHORTEST_FRAME};
-use wire::openflow10::{Match, Network};
+use wire::openflow10::{AddressPrefix, Match10};
 
 use super::control_plane::exchange::Replies;
 use super::control_plane::version_of;
@@ -183,10 +183,10 @@ fn orders_of(tester: &dyn Tester, version: Version, places: Range<u32>) -> (Vec<
 /// Returns the entry with this number: it takes what comes from an address of its own.
 fn entry(place: u32) -> FlowEntry {
     FlowEntry {
-        matching: Match {
+        matching: Match10 {
             dl_type: Some(EtherType::IPV4),
-            nw_src: Network::host(source(place)),
-            ..Match::ANY
+            nw_src: AddressPrefix::host(source(place)),
+            ..Match10::ANY
         },
         priority: PRIORITY,
         actions: vec![output()],

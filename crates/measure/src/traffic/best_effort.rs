@@ -28,12 +28,12 @@ use wire::ethernet::wire_size;
 use super::Emitted;
 use super::datagram::{Addresses, Datagram};
 use crate::Contract;
-use crate::token_bucket::{Conformance, TokenBucket};
+use crate::token_bucket::{Conformance, PacingBucket};
 use acknowledgement::Acknowledgement;
 use window::CongestionWindow;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct BestEffortConfig {
     pub addresses: Addresses,
     /// The length of each frame, without check sequence.
     pub frame_length: usize,
@@ -47,17 +47,17 @@ pub struct Config {
 
 /// Sends as much as the network takes.
 #[derive(Debug)]
-pub struct BestEffort {
+pub struct Flood {
     datagram: Datagram,
     answers: Addresses,
-    limit: Option<TokenBucket>,
+    limit: Option<PacingBucket>,
     start: Instant,
     until: Option<Instant>,
     window: CongestionWindow,
     next: u32,
 }
 
-impl BestEffort {
+impl Flood {
     /// Prepares the source.
     ///
     /// # Panics
@@ -65,7 +65,7 @@ impl BestEffort {
     /// If the frame length cannot hold the headers, exceeds the MTU or the
     /// limit's burst.
     #[must_use]
-    pub fn new(config: &Config) -> Self {
+    pub fn new(config: &BestEffortConfig) -> Self {
         let size = wire_size(config.frame_length);
         if let Some(limit) = config.limit {
             assert!(size <= limit.burst, "a frame fits into its burst");
@@ -73,7 +73,7 @@ impl BestEffort {
         Self {
             datagram: Datagram::new(&config.addresses, config.frame_length),
             answers: config.addresses.reversed(),
-            limit: config.limit.map(TokenBucket::new),
+            limit: config.limit.map(PacingBucket::new),
             start: config.start,
             until: config.until,
             window: CongestionWindow::new(config.start),

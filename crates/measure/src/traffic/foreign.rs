@@ -6,7 +6,7 @@ use super::Emitted;
 
 /// What a host sends that belongs to no flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct ForeignConfig {
     /// The frame, without check sequence.
     pub frame: Vec<u8>,
     pub addressed: Addressed,
@@ -29,7 +29,7 @@ pub enum Addressed {
 
 #[derive(Debug)]
 pub struct Foreign {
-    config: Config,
+    config: ForeignConfig,
     due: Instant,
     sent: u32,
 }
@@ -41,7 +41,7 @@ impl Foreign {
     ///
     /// If there is no time between two frames.
     #[must_use]
-    pub fn new(config: Config) -> Self {
+    pub fn new(config: ForeignConfig) -> Self {
         assert!(config.every > Duration::ZERO, "time passes between frames");
         Self {
             due: config.start,

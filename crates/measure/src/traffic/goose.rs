@@ -14,7 +14,7 @@ use wire::goose::{ApplicationHeader, Data, DataList, Template, TimeQuality, UtcT
 use super::{Emitted, FrameTooShort, beginnings};
 use crate::Contract;
 use crate::identity::state_sequence;
-use crate::token_bucket::{Conformance, TokenBucket};
+use crate::token_bucket::{Conformance, PacingBucket};
 
 /// How many gaps a state lives without being repeated.
 const GAPS_TO_LIVE: u64 = 3;
@@ -24,7 +24,7 @@ const TRIP_AT: usize = 2;
 
 /// What a protection device sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct GooseConfig {
     pub source: MacAddress,
     /// The group of its subscribers.
     pub destination: MacAddress,
@@ -59,7 +59,7 @@ pub struct Goose {
     changes: Vec<Instant>,
     until: Option<Instant>,
     unix_origin_ns: u64,
-    bucket: Option<TokenBucket>,
+    bucket: Option<PacingBucket>,
     /// How many states have begun.
     begun: usize,
     repetition: u32,
@@ -76,7 +76,7 @@ impl Goose {
     ///
     /// If the times are not in order or a frame exceeds the contract's burst.
     #[must_use]
-    pub fn new(config: &Config) -> Self {
+    pub fn new(config: &GooseConfig) -> Self {
         Self::of(config, template(config, &config.control_block, None))
     }
 
@@ -91,7 +91,7 @@ impl Goose {
     /// # Panics
     ///
     /// As [`new`](Self::new) does.
-    pub fn sized(config: &Config, length: usize) -> Result<Self, FrameTooShort> {
+    pub fn sized(config: &GooseConfig, length: usize) -> Result<Self, FrameTooShort> {
         let fits = |template: &Template| template.frame().len() <= length;
         let mut named =
             beginnings(&config.control_block).map(|name| (name, template(config, name, None)));
@@ -109,7 +109,7 @@ impl Goose {
         ))
     }
 
-    fn of(config: &Config, template: Template) -> Self {
+    fn of(config: &GooseConfig, template: Template) -> Self {
         assert!(
             Duration::ZERO < config.min_time && config.min_time <= config.max_time,
             "gaps grow from min_time to max_time"
@@ -120,7 +120,7 @@ impl Goose {
         let bucket = config.contract.map(|contract| {
             let size = wire_size(template.frame().len());
             assert!(size <= contract.burst, "a frame fits into its burst");
-            TokenBucket::new(contract)
+            PacingBucket::new(contract)
         });
         Self {
             template,
@@ -238,7 +238,7 @@ impl Goose {
 }
 
 /// Returns a frame with a trip and, if wanted, so many bytes of further data.
-fn template(config: &Config, name: &str, further: Option<usize>) -> Template {
+fn template(config: &GooseConfig, name: &str, further: Option<usize>) -> Template {
     let mut data = Vec::new();
     Data::Boolean(false).emit(&mut data);
     if let Some(length) = further {
@@ -343,8 +343,8 @@ mod tests {
         }
     }
 
-    fn config(changes: Vec<Instant>) -> Config {
-        Config {
+    fn config(changes: Vec<Instant>) -> GooseConfig {
+        GooseConfig {
             source: MacAddress([2, 0, 0, 0, 0, 1]),
             destination: MacAddress([0x01, 0x0c, 0xcd, 0x01, 0, 1]),
             vlan: None,

@@ -20,7 +20,7 @@ use crate::Contract;
 
 /// What a source of messages sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct MessageConfig {
     pub addresses: Addresses,
     /// The bytes of a message, headers not counted; at least one.
     pub message_length: u32,
@@ -35,7 +35,7 @@ pub struct Config {
 }
 
 #[derive(Debug)]
-pub struct Message {
+pub struct MessageSource {
     /// What is sent now, and what from later times on.
     parts: VecDeque<MessageSeries>,
     /// The number of the first message of the part that is sent now.
@@ -88,14 +88,14 @@ pub fn split(addresses: &Addresses, message_length: u32) -> Split {
     }
 }
 
-impl Message {
+impl MessageSource {
     /// Prepares the source.
     ///
     /// # Panics
     ///
     /// If the message is empty or a frame of it exceeds the contract's burst.
     #[must_use]
-    pub fn new(config: &Config) -> Self {
+    pub fn new(config: &MessageConfig) -> Self {
         Self {
             parts: VecDeque::from([MessageSeries::new(config)]),
             first_message: 0,
@@ -110,9 +110,9 @@ impl Message {
     ///
     /// # Panics
     ///
-    /// As [`Message::new`].
+    /// As [`MessageSource::new`].
     #[must_use]
-    pub fn then(mut self, config: &Config) -> Self {
+    pub fn then(mut self, config: &MessageConfig) -> Self {
         self.parts.push_back(MessageSeries::new(config));
         self
     }
@@ -170,7 +170,7 @@ impl Message {
 }
 
 impl MessageSeries {
-    fn new(config: &Config) -> Self {
+    fn new(config: &MessageConfig) -> Self {
         let split = split(&config.addresses, config.message_length);
         let last_size = wire_size(split.last_frame);
         let group = FrameGroup {

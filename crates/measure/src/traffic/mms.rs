@@ -20,5 +20,5 @@ mod server;
 #[cfg(test)]
 mod tests;
 
-pub use client::{Client, Config, LONGEST_FRAME, MOST_TRIES};
+pub use client::{Client, LONGEST_FRAME, MOST_TRIES, MmsClientConfig};
 pub use server::{LONGEST_VALUE, Server};

@@ -4,7 +4,7 @@
 use units::{DataSize, Duration, Instant};
 
 use crate::Contract;
-use crate::token_bucket::{Conformance, TokenBucket};
+use crate::token_bucket::{Conformance, PacingBucket};
 
 /// Equally spaced points in time, exact over any length of run: the n-th is
 /// `n · over / times` after the start.
@@ -83,7 +83,7 @@ pub(super) enum Release {
 #[derive(Clone, Debug)]
 pub(super) struct Pacing {
     release: Release,
-    bucket: Option<TokenBucket>,
+    bucket: Option<PacingBucket>,
     /// The size of each frame of a group but the last.
     size: DataSize,
     /// The size of the last frame of a group.
@@ -142,7 +142,7 @@ impl Pacing {
         }
         Self {
             release,
-            bucket: contract.map(TokenBucket::new),
+            bucket: contract.map(PacingBucket::new),
             size: group.size,
             last_size: group.last_size,
             group: group.frames,

@@ -28,7 +28,7 @@ const LOCAL_CLOCK: u8 = 1;
 
 /// What a merging unit sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct SampledValuesConfig {
     pub source: MacAddress,
     /// The group of its subscribers.
     pub destination: MacAddress,
@@ -99,7 +99,7 @@ impl SampledValues {
     /// If the rate is zero or more than 16 bits can count, or a frame exceeds
     /// the contract's burst.
     #[must_use]
-    pub fn new(config: &Config) -> Self {
+    pub fn new(config: &SampledValuesConfig) -> Self {
         Self::in_form(config, SampleLayout::LIGHT)
     }
 
@@ -111,7 +111,7 @@ impl SampledValues {
     /// As [`new`](Self::new) does, and if the rate is no multiple of the samples of a
     /// frame.
     #[must_use]
-    pub fn in_form(config: &Config, form: SampleLayout) -> Self {
+    pub fn in_form(config: &SampledValuesConfig, form: SampleLayout) -> Self {
         let count = usize::try_from(form.samples_per_frame).expect("a frame has few samples");
         let template = template(config, &config.sv_id, PHASE_MEASUREMENT_LENGTH, count);
         Self::of(config, template, form)
@@ -128,7 +128,7 @@ impl SampledValues {
     /// # Panics
     ///
     /// As [`new`](Self::new) does.
-    pub fn sized(config: &Config, length: usize) -> Result<Self, FrameTooShort> {
+    pub fn sized(config: &SampledValuesConfig, length: usize) -> Result<Self, FrameTooShort> {
         let build = |sv_id: &str, data: usize| template(config, sv_id, data, 1);
         let fits = |template: &Template| template.frame().len() <= length;
         let whole = PHASE_MEASUREMENT_LENGTH;
@@ -151,7 +151,7 @@ impl SampledValues {
         Ok(Self::of(config, template, SampleLayout::LIGHT))
     }
 
-    fn of(config: &Config, template: Template, form: SampleLayout) -> Self {
+    fn of(config: &SampledValuesConfig, template: Template, form: SampleLayout) -> Self {
         assert!(
             (1..=1 << 16).contains(&config.rate),
             "smpCnt counts the samples of a second in 16 bits"
@@ -219,7 +219,7 @@ impl SampledValues {
 }
 
 /// Returns a frame of `count` samples with so many bytes of data each.
-fn template(config: &Config, sv_id: &str, data: usize, count: usize) -> Template {
+fn template(config: &SampledValuesConfig, sv_id: &str, data: usize, count: usize) -> Template {
     let asdu = Asdu {
         sv_id,
         dat_set: None,

@@ -11,7 +11,7 @@ use super::*;
 use crate::Contract;
 use crate::FlowIndex;
 use crate::identity::{Catalogue, FlowKey, Numbering, identify};
-use crate::token_bucket::{Conformance, TokenBucket};
+use crate::token_bucket::{Conformance, PacingBucket};
 
 /// A tag of 4 bytes more than the 122 of an untagged frame with a name of ten
 /// letters.
@@ -19,7 +19,7 @@ const SV_LENGTH: usize = 126;
 
 #[test]
 fn several_samples_share_a_frame_and_count_on_through_the_second() {
-    let config = sampled_values::Config {
+    let config = sampled_values::SampledValuesConfig {
         rate: sampled_values::METERING_RATE,
         contract: None,
         until: None,
@@ -99,7 +99,7 @@ fn a_message_is_split_into_packets_that_carry_all_of_it() {
 #[test]
 fn a_source_that_sends_otherwise_goes_on_with_its_numbers() {
     let at = |ms| Instant::ZERO + Duration::from_ms(ms);
-    let config = |start, until, period_ms, message_length| message::Config {
+    let config = |start, until, period_ms, message_length| message::MessageConfig {
         addresses: addresses(),
         message_length,
         period: Duration::from_ms(period_ms),
@@ -107,7 +107,7 @@ fn a_source_that_sends_otherwise_goes_on_with_its_numbers() {
         start,
         until,
     };
-    let usual = Message::new(&config(at(0), Some(at(150)), 100, 1_000));
+    let usual = MessageSource::new(&config(at(0), Some(at(150)), 100, 1_000));
     let quick = usual.then(&config(at(150), None, 20, 3_000));
     let mut source = Source::Message(quick);
 
@@ -225,7 +225,7 @@ proptest! {
         lateness in prop::collection::vec((0u64..100, 0u64..4_000_000), 200),
     ) {
         let (mut source, contract) = contracted(which);
-        let mut bucket = TokenBucket::new(contract);
+        let mut bucket = PacingBucket::new(contract);
         let mut late = lateness.into_iter().map(|(often, ns)| match often {
             0..80 => 0,
             80..95 => ns / 20,
@@ -378,7 +378,7 @@ fn which_turn(which: usize) -> u64 {
 }
 
 fn udp(pattern: udp::Pattern) -> Source {
-    Source::Udp(Udp::new(&udp::Config {
+    Source::Udp(Udp::new(&udp::DatagramConfig {
         addresses: addresses(),
         frame_length: 306,
         contract: udp_contract(),
@@ -396,7 +396,7 @@ fn udp_contract() -> Contract {
 }
 
 fn message(message_length: u32, period: Duration) -> Source {
-    Source::Message(Message::new(&message::Config {
+    Source::Message(MessageSource::new(&message::MessageConfig {
         addresses: addresses(),
         message_length,
         period,
@@ -414,14 +414,14 @@ fn message_contract() -> Contract {
 }
 
 fn sampled_values() -> Source {
-    Source::SampledValues(SampledValues::new(&sampled_values::Config {
+    Source::SampledValues(SampledValues::new(&sampled_values::SampledValuesConfig {
         contract: Some(sampled_values_contract()),
         ..sampled_values_config()
     }))
 }
 
-fn sampled_values_config() -> sampled_values::Config {
-    sampled_values::Config {
+fn sampled_values_config() -> sampled_values::SampledValuesConfig {
+    sampled_values::SampledValuesConfig {
         source: addresses().source_mac,
         destination: MacAddress([0x01, 0x0c, 0xcd, 0x04, 0, 1]),
         vlan: addresses().vlan,
@@ -443,7 +443,7 @@ fn sampled_values_contract() -> Contract {
 }
 
 fn goose() -> Source {
-    Source::Goose(Goose::new(&goose::Config {
+    Source::Goose(Goose::new(&goose::GooseConfig {
         source: addresses().source_mac,
         destination: MacAddress([0x01, 0x0c, 0xcd, 0x01, 0, 1]),
         vlan: addresses().vlan,
@@ -469,7 +469,7 @@ fn goose_contract() -> Contract {
 }
 
 fn flood() -> Source {
-    Source::BestEffort(BestEffort::new(&best_effort::Config {
+    Source::BestEffort(Flood::new(&best_effort::BestEffortConfig {
         addresses: addresses(),
         frame_length: 1514,
         limit: None,

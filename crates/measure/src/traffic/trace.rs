@@ -17,7 +17,7 @@ use wire::ethernet::wire_size;
 use super::Emitted;
 use super::datagram::{Addresses, Datagram};
 use crate::Contract;
-use crate::token_bucket::{Conformance, TokenBucket};
+use crate::token_bucket::{Conformance, PacingBucket};
 
 /// The most frames of a trace.
 pub const MOST_FRAMES: usize = 1_000_000;
@@ -83,7 +83,7 @@ impl Trace {
 
 /// What a source of a trace sends.
 #[derive(Clone, Debug)]
-pub struct Config {
+pub struct TraceConfig {
     pub addresses: Addresses,
     /// The frames. Shorter ones than the headers need, and longer ones than a frame
     /// may be, are sent as short and as long as they can be.
@@ -105,7 +105,7 @@ pub struct Replay {
     frames: Vec<Recorded>,
     /// A frame of each length.
     datagrams: BTreeMap<usize, Datagram>,
-    bucket: Option<TokenBucket>,
+    bucket: Option<PacingBucket>,
     /// When the first frame was due, in this repetition.
     start: Instant,
     until: Option<Instant>,
@@ -122,7 +122,7 @@ impl Replay {
     ///
     /// If a frame exceeds the contract's burst.
     #[must_use]
-    pub fn new(config: &Config) -> Self {
+    pub fn new(config: &TraceConfig) -> Self {
         let addresses = &config.addresses;
         let lengths = addresses.shortest_frame()..=addresses.longest_frame();
         let fitted = config.trace.frames.iter().map(|frame| Recorded {
@@ -146,7 +146,7 @@ impl Replay {
         Self {
             frames,
             datagrams,
-            bucket: config.contract.map(TokenBucket::new),
+            bucket: config.contract.map(PacingBucket::new),
             start: config.start,
             until: config.until,
             again: config.again.map(|again| again.max(config.trace.length())),
@@ -252,7 +252,7 @@ mod tests {
     #[test]
     fn a_repeated_trace_begins_again_and_goes_on_with_its_numbers() {
         let again = Some(Duration::from_ns(20_000));
-        let config = Config {
+        let config = TraceConfig {
             again,
             until: Some(Instant::from_ns(25_000)),
             ..config(&[(0, 60), (5_000, 60)])
@@ -274,7 +274,7 @@ mod tests {
     fn a_contract_holds_back_what_comes_too_fast() {
         let size = wire_size(1_000);
         let rate = units::BitRate::from_mbps(1);
-        let mut source = Replay::new(&Config {
+        let mut source = Replay::new(&TraceConfig {
             contract: Some(Contract { rate, burst: size }),
             start: Instant::ZERO,
             ..config(&[(0, 1_000), (0, 1_000)])
@@ -298,12 +298,12 @@ mod tests {
         assert_eq!(Trace::of(many), Err(TraceError::TooLong));
     }
 
-    fn config(frames: &[(u64, usize)]) -> Config {
+    fn config(frames: &[(u64, usize)]) -> TraceConfig {
         let frames = frames.iter().map(|(after, length)| Recorded {
             after: Duration::from_ns(*after),
             length: *length,
         });
-        Config {
+        TraceConfig {
             addresses: addresses(),
             trace: Trace::of(frames.collect()).unwrap(),
             contract: None,

@@ -27,7 +27,7 @@ pub enum Pattern {
 
 /// What a source of datagrams sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct DatagramConfig {
     pub addresses: Addresses,
     /// The length of each frame, without check sequence.
     pub frame_length: usize,
@@ -56,7 +56,7 @@ impl Udp {
     /// If the frame length cannot hold the headers, exceeds the MTU or the
     /// contract's burst.
     #[must_use]
-    pub fn new(config: &Config) -> Self {
+    pub fn new(config: &DatagramConfig) -> Self {
         let datagram = Datagram::new(&config.addresses, config.frame_length);
         let single = FrameGroup::single(wire_size(config.frame_length));
         let (start, until) = (config.start, config.until);

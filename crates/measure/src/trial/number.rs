@@ -20,7 +20,7 @@ use wire::ethernet::{EtherType, Header};
 use wire::internet_checksum::replaced;
 use wire::{icmp, ipv4, message_shim, tcp, udp};
 
-use super::{PortIndex, Station};
+use super::{PlayedStation, PortIndex};
 
 /// How many bytes a number takes.
 pub const LENGTH: usize = 2;
@@ -176,7 +176,7 @@ fn payload_of(frame: &[u8]) -> Option<(EtherType, usize)> {
 
 /// Tells whether a frame is from a tester's station or to one.
 fn is_of_a_station(frame: &[u8]) -> bool {
-    let station = Station::at(PortIndex(0)).mac.0;
+    let station = PlayedStation::at(PortIndex(0)).mac.0;
     let common = &station[..station.len() - 1];
     [0, 6].iter().any(|at| frame[*at..].starts_with(common))
 }

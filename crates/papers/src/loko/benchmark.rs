@@ -4,7 +4,7 @@
 //! The paper prints few of these figures; the others it shows in plots.
 
 use calculus::loko::SwitchModel;
-use calculus::loko::processing_time::{self, Action, MatchFields, Setting, UsedEntry};
+use calculus::loko::processing_time::{self, LokoAction, MatchFields, Setting, UsedEntry};
 use measure::method::control_plane::messages::{MessageTest, simple, with_table};
 use measure::method::control_plane::{barrier_time, measure_point};
 use measure::method::data_plane::capacity::{
@@ -406,7 +406,7 @@ pub(super) fn message_time(point: &MessageTest) -> Option<Duration> {
 pub(super) fn table_of(setting: &Setting) -> TableSetting {
     let mut fields = MatchFields::OF_TABLE_1.iter();
     let fields = fields.find_map(|(name, fields)| (*fields == setting.fields).then_some(*name));
-    let mut actions = Action::OF_TABLE_1.iter();
+    let mut actions = LokoAction::OF_TABLE_1.iter();
     let action = actions.find_map(|(name, action)| (*action == setting.action).then_some(*name));
     let (fields, action) = fields.zip(action).expect("it is one of LOKO Table 1");
     TableSetting {

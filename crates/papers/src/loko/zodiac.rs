@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::benchmark::{table_of, times_of};
 use crate::loko::emulated::recovery::recover;
-use calculus::loko::processing_time::{Action, MatchFields, Priorities, Setting, UsedEntry};
+use calculus::loko::processing_time::{LokoAction, MatchFields, Priorities, Setting, UsedEntry};
 use calculus::loko::{Fraction, SwitchModel};
 use measure::document::picture::{BoxChart, BoxColumn, BoxSummary, for_plot};
 use measure::method::table_setting::SIZES;
@@ -64,7 +64,7 @@ fn tables() -> Vec<Setting> {
     let mut tables = Vec::new();
     for entries in Setting::ENTRIES {
         for (_, fields) in MatchFields::OF_TABLE_1 {
-            for (_, action) in Action::OF_TABLE_1 {
+            for (_, action) in LokoAction::OF_TABLE_1 {
                 for used in [UsedEntry::First, UsedEntry::Last] {
                     for priorities in [Priorities::Increasing, Priorities::Decreasing] {
                         tables.push(Setting {

@@ -9,7 +9,7 @@
 use measure::document::picture::{Curve, CurveChart};
 use measure::reproduction::{Picture, Row};
 use sim::modes::deployment::Strategy;
-use sim::modes::stage::Seen;
+use sim::modes::stage::ObservedChange;
 use units::Duration;
 
 use super::lab::{self, Played};
@@ -36,7 +36,7 @@ pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentO
         .flat_map(|strategy| (0..trials).map(move |trial| case(SwitchKind::Paper, strategy, trial)))
         .collect();
     let seen = side_by_side(&cases, progress, |case| case.stage(settings.seed).play());
-    let of = |strategy: Strategy| -> Vec<&Seen> {
+    let of = |strategy: Strategy| -> Vec<&ObservedChange> {
         let all = cases.iter().zip(&seen);
         let these = all.filter(|(case, _)| case.strategy == strategy);
         these.map(|(_, seen)| seen).collect()
@@ -45,14 +45,19 @@ pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentO
     let mut outcome = ExperimentOutcome::default();
     outcome.rows.extend(rows_of(BY_CONTROLLER, &standard));
     outcome.rows.extend(rows_of(BY_SWITCH, &taktos));
-    let ours = times(&taktos, Seen::mode_change);
-    if standard.len() != times(&standard, Seen::mode_change).len() || ours.len() != taktos.len() {
+    let ours = times(&taktos, ObservedChange::mode_change);
+    if standard.len() != times(&standard, ObservedChange::mode_change).len()
+        || ours.len() != taktos.len()
+    {
         let broken = "a change of mode did not come to its end";
         outcome.broken.push(broken.to_owned());
     }
-    outcome
-        .pictures
-        .push(distribution("fig2", &standard, &taktos, Seen::mode_change));
+    outcome.pictures.push(distribution(
+        "fig2",
+        &standard,
+        &taktos,
+        ObservedChange::mode_change,
+    ));
     outcome.remarks.push(
         "Reaction and update of the controller are drawn from the mean and the deviation that the \
          paper prints; out-of-mode frames are those of two flows of 490 kB every 100 ms (section \
@@ -85,7 +90,9 @@ pub fn run_in_lab(settings: ExperimentSettings, progress: &mut Progress) -> Expe
         by_strategy.push(played);
     }
     progress(2, 2);
-    let seen = |of: usize| -> Vec<&Seen> { by_strategy[of].iter().map(|one| &one.seen).collect() };
+    let seen = |of: usize| -> Vec<&ObservedChange> {
+        by_strategy[of].iter().map(|one| &one.seen).collect()
+    };
     let (standard, taktos) = (seen(0), seen(1));
     outcome.rows.extend(rows_of(BY_CONTROLLER, &standard));
     outcome.rows.extend(rows_of(BY_SWITCH, &taktos));
@@ -141,9 +148,9 @@ const PRINTED_PARTS: &str =
     "the paper: 31.83 and 12.06 ms on average, of which 2.35 ms overlap: 41.54 ms";
 
 /// Returns the parts of a change, the same of either side.
-fn rows_of((name, printed): PrintedSide, seen: &[&Seen]) -> Vec<Row> {
+fn rows_of((name, printed): PrintedSide, seen: &[&ObservedChange]) -> Vec<Row> {
     let parts = [
-        ("overall", times(seen, Seen::mode_change)),
+        ("overall", times(seen, ObservedChange::mode_change)),
         ("until it has changed", times(seen, lab::until_changed)),
         ("frames out of mode after that", times(seen, after_change)),
     ];
@@ -176,19 +183,19 @@ fn rows_of((name, printed): PrintedSide, seen: &[&Seen]) -> Vec<Row> {
 
 /// Returns from when the last switch had changed to when the last frame arrived that it
 /// drops.
-fn after_change(seen: &Seen) -> Option<Duration> {
+fn after_change(seen: &ObservedChange) -> Option<Duration> {
     Some(seen.out_of_mode?.saturating_since(seen.changed?))
 }
 
 /// How many of a hundred changes are done after how long.
 fn distribution(
     name: &str,
-    standard: &[&Seen],
-    taktos: &[&Seen],
-    took: fn(&Seen) -> Option<Duration>,
+    standard: &[&ObservedChange],
+    taktos: &[&ObservedChange],
+    took: fn(&ObservedChange) -> Option<Duration>,
 ) -> Picture {
     let percents: Vec<usize> = (0..=20).map(|step| step * 5).collect();
-    let curve = |label: &str, seen: &[&Seen]| {
+    let curve = |label: &str, seen: &[&ObservedChange]| {
         let mut sorted = times(seen, took);
         sorted.sort_by(f64::total_cmp);
         let last = sorted.len().saturating_sub(1);
@@ -212,7 +219,10 @@ fn distribution(
 }
 
 /// Returns what was seen, in milliseconds, where it was.
-pub fn times(seen: &[&Seen], what: impl Fn(&Seen) -> Option<Duration>) -> Vec<f64> {
+pub fn times(
+    seen: &[&ObservedChange],
+    what: impl Fn(&ObservedChange) -> Option<Duration>,
+) -> Vec<f64> {
     let seen = seen.iter().filter_map(|seen| what(seen));
     seen.map(|time| time.as_secs_f64() * 1e3).collect()
 }

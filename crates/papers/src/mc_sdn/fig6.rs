@@ -13,7 +13,7 @@ use calculus::mode_change::{SIGNALS_AHEAD, SignalHop};
 use measure::document::picture::{BoxChart, BoxColumn, BoxSummary, Reference, ReferenceKind};
 use measure::reproduction::{Picture, Row};
 use sim::modes::deployment::Strategy;
-use sim::modes::stage::Seen;
+use sim::modes::stage::ObservedChange;
 use units::{BitRate, DataSize, Delay};
 
 use super::fig2::{longest, mean, times, with_value};
@@ -51,7 +51,7 @@ const FULL_FRAME: DataSize = DataSize::from_bytes(1_538);
 struct Measured {
     case: MeasurementCase,
     load: &'static str,
-    seen: Vec<Seen>,
+    seen: Vec<ObservedChange>,
 }
 
 pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
@@ -213,7 +213,7 @@ fn enter(
 
 /// Returns how long the same takes in virtual time, in milliseconds.
 fn virtual_mean(case: &MeasurementCase, seed: u64) -> Option<f64> {
-    let seen: Vec<Seen> = (0..QUICK_TRIALS)
+    let seen: Vec<ObservedChange> = (0..QUICK_TRIALS)
         .map(|trial| {
             let kind = SwitchKind::Taktos;
             MeasurementCase {
@@ -225,7 +225,7 @@ fn virtual_mean(case: &MeasurementCase, seed: u64) -> Option<f64> {
             .play()
         })
         .collect();
-    let seen: Vec<&Seen> = seen.iter().collect();
+    let seen: Vec<&ObservedChange> = seen.iter().collect();
     mean(&times(&seen, lab::until_changed))
 }
 
@@ -266,9 +266,9 @@ fn analysed_bound(case: &MeasurementCase) -> Option<Delay> {
 }
 
 fn changes(column: &Measured) -> Vec<f64> {
-    let seen: Vec<&Seen> = column.seen.iter().collect();
+    let seen: Vec<&ObservedChange> = column.seen.iter().collect();
     match column.case.kind {
-        SwitchKind::Paper | SwitchKind::Taktos => times(&seen, Seen::mode_change),
+        SwitchKind::Paper | SwitchKind::Taktos => times(&seen, ObservedChange::mode_change),
         SwitchKind::Real => times(&seen, lab::until_changed),
     }
 }

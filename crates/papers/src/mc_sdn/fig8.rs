@@ -9,9 +9,9 @@
 
 use measure::document::picture::{Curve, CurveChart};
 use measure::reproduction::{Picture, Row};
-use sim::modes::deployment::{Strategy, Treatment};
-use sim::modes::stage::{Stage, StagedFlow};
-use sim::modes::topology::Topology;
+use sim::modes::deployment::{LevelTreatment, Strategy};
+use sim::modes::stage::{ModeSetup, StagedFlow};
+use sim::modes::topology::ModeTopology;
 use units::{BitRate, Delay, Duration};
 
 use super::lab;
@@ -161,10 +161,10 @@ fn forwarded_mbps(kind: SwitchKind, rate: u64, watched: bool, length: Duration) 
 }
 
 /// Returns one switch, and a flow of this rate through it.
-fn stage(kind: SwitchKind, rate: u64, length: Duration) -> Stage {
-    Stage {
+fn stage(kind: SwitchKind, rate: u64, length: Duration) -> ModeSetup {
+    ModeSetup {
         seed: rate,
-        topology: Topology::line(1),
+        topology: ModeTopology::line(1),
         hosts: vec![0, 0],
         flows: vec![StagedFlow {
             from: 0,
@@ -173,7 +173,7 @@ fn stage(kind: SwitchKind, rate: u64, length: Duration) -> Stage {
             period: PERIOD,
             size_bytes: u32::try_from(size_bytes(rate)).expect("a few hundred kilobytes"),
             phase: Duration::ZERO,
-            treatments: [Treatment::Queue(4); 2],
+            treatments: [LevelTreatment::Queue(4); 2],
             breach: None,
             quickens: None,
         }],

@@ -1,4 +1,4 @@
-//! The same experiments with real frames: a [`Stage`] becomes a scenario, which runs in
+//! The same experiments with real frames: a [`ModeSetup`] becomes a scenario, which runs in
 //! namespaces as `taktos run` would run it, with our switches, our controller, and hosts
 //! that send its flows.
 //!
@@ -21,20 +21,20 @@ use std::sync::atomic::AtomicBool;
 use lab::switches::{Carried, Forwarding, kernel_refuses};
 use measure::recorder::FlowRecord;
 use scenario::{FlowIndex, Scenario};
-use sim::modes::stage::{READY, Seen, Stage};
+use sim::modes::stage::{ModeSetup, ObservedChange, READY};
 use units::{Duration, Instant};
 
 use self::script::{HIGH, LOW, script};
 use run::experiment::lab_world::packets;
 use run::experiment::mode_changes::{LevelChange, level_changes};
 use run::experiment::world::Observed;
-use run::experiment::{Admission, Audience, Discovered, Experiment, Place, Run};
+use run::experiment::{Admission, Audience, Discovered, Experiment, Run, WorldChoice};
 
 /// What was seen of one message that broke its contract.
 #[derive(Clone, Debug, Default)]
 pub struct Played {
     /// The same as in virtual time, and by its clock.
-    pub seen: Seen,
+    pub seen: ObservedChange,
     /// Whether the machine stood still while the mode changed.
     pub is_stalled: bool,
 }
@@ -45,7 +45,7 @@ pub struct Played {
 /// # Errors
 ///
 /// A sentence that says why it could not be.
-pub fn play(stage: &Stage, times: u32) -> Result<Vec<Played>, String> {
+pub fn play(stage: &ModeSetup, times: u32) -> Result<Vec<Played>, String> {
     play_scenario(stage, times, &script(stage, times)?)
 }
 
@@ -55,15 +55,19 @@ pub fn play(stage: &Stage, times: u32) -> Result<Vec<Played>, String> {
 /// # Errors
 ///
 /// As [`play`].
-pub fn play_what_fits(stage: &Stage) -> Result<Played, String> {
+pub fn play_what_fits(stage: &ModeSetup) -> Result<Played, String> {
     let played = play_scenario(stage, 1, &with_room(script(stage, 1)?)?)?;
     Ok(played.into_iter().next().unwrap_or_default())
 }
 
-fn play_scenario(stage: &Stage, times: u32, scenario: &Scenario) -> Result<Vec<Played>, String> {
+fn play_scenario(
+    stage: &ModeSetup,
+    times: u32,
+    scenario: &Scenario,
+) -> Result<Vec<Played>, String> {
     let stop = AtomicBool::new(false);
     let experiment = Experiment::deciding(scenario, &stop);
-    let place = Place::Lab(forwarding());
+    let place = WorldChoice::Lab(forwarding());
     let ran = experiment.observe(place, &mut Nobody);
     let (run, observed) = ran.map_err(|error| error.to_string())?;
     if observed.overflowed > 0 {
@@ -86,7 +90,7 @@ fn play_scenario(stage: &Stage, times: u32, scenario: &Scenario) -> Result<Vec<P
 /// Returns from when a switch noticed to when the last one had changed: what leaves
 /// queues after that is left to other figures.
 #[must_use]
-pub fn until_changed(seen: &Seen) -> Option<Duration> {
+pub fn until_changed(seen: &ObservedChange) -> Option<Duration> {
     seen.changed?.checked_since(seen.detected?)
 }
 
@@ -128,7 +132,7 @@ fn with_room(mut scenario: Scenario) -> Result<Scenario, String> {
 
 /// What a run left, in the words of virtual time.
 struct Takings<'a> {
-    stage: &'a Stage,
+    stage: &'a ModeSetup,
     scenario: &'a Scenario,
     run: &'a Run,
     observed: &'a Observed,
@@ -166,7 +170,7 @@ impl Takings<'_> {
             .zip(shadows)
             .is_some_and(|(change, shadows)| shadows.touch(change.detected, change.settled));
         Played {
-            seen: Seen {
+            seen: ObservedChange {
                 detected: change.map(|change| self.as_virtual(change.detected)),
                 changed: change.map(|change| self.as_virtual(change.settled)),
                 out_of_mode: change.and_then(|change| self.out_of_mode(change)),

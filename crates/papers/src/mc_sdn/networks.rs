@@ -1,8 +1,8 @@
 //! The networks of MC-SDN Fig. 5 and the flows of its section VII-A.
 
-use sim::modes::deployment::{Strategy, Treatment};
-use sim::modes::stage::{Breach, Stage, StagedFlow};
-use sim::modes::topology::Topology;
+use sim::modes::deployment::{LevelTreatment, Strategy};
+use sim::modes::stage::{Breach, ModeSetup, StagedFlow};
+use sim::modes::topology::ModeTopology;
 use sim::servers::random::Random;
 use units::{BitRate, Duration};
 
@@ -52,11 +52,11 @@ impl TopologyShape {
         }
     }
 
-    fn topology(self) -> Topology {
+    fn topology(self) -> ModeTopology {
         match self {
-            Self::Star => Topology::line(1),
-            Self::Grid => Topology::grid(3, 3),
-            Self::Linear => Topology::line(9),
+            Self::Star => ModeTopology::line(1),
+            Self::Grid => ModeTopology::grid(3, 3),
+            Self::Linear => ModeTopology::line(9),
         }
     }
 
@@ -94,7 +94,7 @@ pub enum Others {
 impl MeasurementCase {
     /// Returns the network, its flows and its controller.
     #[must_use]
-    pub fn stage(&self, seed: u64) -> Stage {
+    pub fn stage(&self, seed: u64) -> ModeSetup {
         let mut random = Random::new(seed.wrapping_mul(1_000_003).wrapping_add(self.trial));
         let route = self.shape.route();
         let last = *route.last().expect("a way has switches");
@@ -110,7 +110,7 @@ impl MeasurementCase {
             breach: None,
             quickens: None,
         };
-        let treatments = [Treatment::Queue(4), Treatment::Queue(6)];
+        let treatments = [LevelTreatment::Queue(4), LevelTreatment::Queue(6)];
         let mut flows = vec![StagedFlow {
             breach: Some(Breach {
                 number: BREACH,
@@ -119,11 +119,11 @@ impl MeasurementCase {
             ..flow(0, phase(), HIGH_BYTES, treatments)
         }];
         if self.others == Others::TwoLow {
-            let low = [Treatment::Queue(5), Treatment::Drop];
+            let low = [LevelTreatment::Queue(5), LevelTreatment::Drop];
             flows.push(flow(2, phase(), LOW_BYTES, low));
             flows.push(flow(3, phase(), LOW_BYTES, low));
         }
-        Stage {
+        ModeSetup {
             seed: seed.wrapping_add(self.trial),
             topology: self.shape.topology(),
             // Who sends is at the first switch, who receives at the last.

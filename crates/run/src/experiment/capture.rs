@@ -11,7 +11,7 @@ use std::path::Path;
 use measure::capture::{CaptureFile, CaptureRecord, Captures, Heading, Interface, MOST_FILE_BYTES};
 use scenario::{Capture, End, Link, LinkIndex, Node, Scenario};
 
-use super::{ExperimentError, Place};
+use super::{ExperimentError, WorldChoice};
 
 /// What the names of capture files end in.
 pub const EXTENSION: &str = "pcapng";
@@ -27,7 +27,7 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// If the system refuses one of them.
 pub fn open(
     scenario: &Scenario,
-    place: Place,
+    place: WorldChoice,
     unix_origin_ns: u64,
     folder: &Path,
 ) -> Result<Captures, ExperimentError> {
@@ -85,10 +85,10 @@ fn wanted(scenario: &Scenario) -> Vec<LinkIndex> {
     }
 }
 
-fn heading(scenario: &Scenario, place: Place) -> Heading {
+fn heading(scenario: &Scenario, place: WorldChoice) -> Heading {
     let world = match place {
-        Place::Sim(_) => "sim",
-        Place::Lab(_) => "lab",
+        WorldChoice::Sim(_) => "sim",
+        WorldChoice::Lab(_) => "lab",
     };
     Heading {
         comment: format!(

@@ -10,7 +10,7 @@ use certificate::document::{
     Alternative, Certificate, Changes, Copies, Demand, FORMAT, Flow, Level, PortBudget,
     ProcessorBudget, Protection,
 };
-use controller::admission::Place;
+use controller::admission::LedgerPlace;
 use controller::northbound::{PromisedFlow, Promises};
 use controller::place::PortId;
 use scenario::{Node, Scenario};
@@ -41,7 +41,7 @@ pub fn certificate(scenario: &Scenario, promises: &Promises) -> Certificate {
     if network.changes == Changes::Switches && flows.iter().any(is_served_above) {
         // Signals of a change pass all of them.
         let ids = (0..).map(StageId).zip(&promises.places);
-        let processors = ids.filter(|(_, place)| matches!(place, Place::Switch(_)));
+        let processors = ids.filter(|(_, place)| matches!(place, LedgerPlace::Switch(_)));
         used.extend(processors.map(|(stage, _)| (0, stage, 0)));
     }
     let names = statement::levels(scenario).into_iter().enumerate();
@@ -90,7 +90,7 @@ impl<'a> Atlas<'a> {
         self.links.get(&(port.datapath.0, port.port.0)).copied()
     }
 
-    fn place(&self, stage: StageId) -> Place {
+    fn place(&self, stage: StageId) -> LedgerPlace {
         self.promises.places[stage.0 as usize]
     }
 
@@ -100,8 +100,8 @@ impl<'a> Atlas<'a> {
             .hops
             .iter()
             .filter_map(|hop| match self.place(hop.stage) {
-                Place::Port(port) => self.link_at(port),
-                Place::Switch(_) => None,
+                LedgerPlace::Port(port) => self.link_at(port),
+                LedgerPlace::Switch(_) => None,
             });
         std::iter::once(source).chain(ports).collect()
     }
@@ -152,8 +152,8 @@ impl<'a> Atlas<'a> {
         let trees = others.chain(copies).chain([&request.base]);
         for hop in trees.flat_map(|tree| &tree.hops) {
             let class = match self.place(hop.stage) {
-                Place::Port(_) => class,
-                Place::Switch(_) => 0,
+                LedgerPlace::Port(_) => class,
+                LedgerPlace::Switch(_) => 0,
             };
             used.insert((level, hop.stage, class));
         }
@@ -172,12 +172,12 @@ impl<'a> Atlas<'a> {
                 continue;
             };
             match self.place(*stage) {
-                Place::Switch(_) => processors.push(ProcessorBudget {
+                LedgerPlace::Switch(_) => processors.push(ProcessorBudget {
                     switch: places::name_of(self.scenario, self.place(*stage)),
                     budget_ps: budget,
                 }),
-                Place::Port(port) => ports.push(PortBudget {
-                    switch: places::name_of(self.scenario, Place::Switch(port.datapath)),
+                LedgerPlace::Port(port) => ports.push(PortBudget {
+                    switch: places::name_of(self.scenario, LedgerPlace::Switch(port.datapath)),
                     port: port.port.0,
                     class: *class,
                     budget_ps: budget,

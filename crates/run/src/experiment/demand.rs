@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 /// What happens in a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Demand {
+pub struct RunDemand {
     pub frames: u64,
     pub hops: u64,
     pub deliveries: u64,
@@ -22,7 +22,7 @@ pub struct Demand {
     pub longest_way: u64,
 }
 
-impl Demand {
+impl RunDemand {
     /// Returns what all flows of a scenario ask for together, on their shortest ways.
     #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
@@ -132,7 +132,7 @@ fn frames_a_second(scenario: &Scenario, flow: &Flow) -> u64 {
 mod tests {
     use super::*;
 
-    fn demand(flows: &str) -> Demand {
+    fn demand(flows: &str) -> RunDemand {
         let text = format!(
             r#"
 [scenario]
@@ -146,7 +146,7 @@ host_rate = "100 Mbit/s"
 "#
         );
         let mut nothing = |_: &str| Err(std::io::ErrorKind::NotFound.into());
-        Demand::of(&Scenario::parse("line.toml", &text, &mut nothing).unwrap())
+        RunDemand::of(&Scenario::parse("line.toml", &text, &mut nothing).unwrap())
     }
 
     /// A thousand frames a second from the first switch to the last and to a host beside:
@@ -165,7 +165,7 @@ deadline = "2 ms"
 "#,
         );
 
-        let expected = Demand {
+        let expected = RunDemand {
             frames: 1_000,
             hops: 4_000,
             deliveries: 2_000,
@@ -193,7 +193,7 @@ frame = "1514 B"
 
     #[test]
     fn more_of_anything_is_not_within() {
-        let demand = |hops, longest_way| Demand {
+        let demand = |hops, longest_way| RunDemand {
             frames: 10,
             hops,
             deliveries: 10,

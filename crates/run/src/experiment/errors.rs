@@ -1,7 +1,7 @@
 //! The errors that a scenario plants: what hosts send then, and what becomes of switches
 //! and links.
 
-use measure::traffic::foreign::{Addressed, Config};
+use measure::traffic::foreign::{Addressed, ForeignConfig};
 use measure::traffic::{Foreign, Haste, Source};
 use scenario::{
     Destination, ErrorKind, Excess, FlowIndex, ForeignFrames, HostIndex, PlantedError, Scenario,
@@ -64,7 +64,7 @@ pub(super) fn foreign(
             return None;
         };
         let frame = frame(scenario, host, frames, size);
-        let config = Config {
+        let config = ForeignConfig {
             every: rate.time_to_send(wire_size(frame.len())).round_up(),
             frame,
             addressed: match frames {

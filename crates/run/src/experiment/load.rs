@@ -13,7 +13,7 @@ use measure::traffic::{
     message, mms, trace, udp,
 };
 use measure::traffic::{
-    BestEffort, Goose, Haste, Hasty, Message, Replay, SampledValues, Udp, sampled_values,
+    Flood, Goose, Haste, Hasty, MessageSource, Replay, SampledValues, Udp, sampled_values,
 };
 use measure::{Contract, FlowPlan, Promise, ReceiverIndex};
 use scenario::{Destination, Flow, FlowIndex, Phase, Scenario, Traffic};
@@ -300,7 +300,7 @@ fn source(
             let config = goose_config(scenario, flow, traffic, times, changes, unix_origin_ns);
             Source::Goose(Goose::sized(&config, bytes(traffic.frame))?)
         }
-        Traffic::Udp(traffic) => Source::Udp(Udp::new(&udp::Config {
+        Traffic::Udp(traffic) => Source::Udp(Udp::new(&udp::DatagramConfig {
             addresses: addresses(scenario, flow),
             frame_length: bytes(traffic.frame),
             contract: contract.expect("a token bucket is a contract"),
@@ -309,7 +309,7 @@ fn source(
             until,
         })),
         Traffic::Message(_) => Source::Message(messages(scenario, flow, phases, times)),
-        Traffic::Trace(traffic) => Source::Trace(Replay::new(&trace::Config {
+        Traffic::Trace(traffic) => Source::Trace(Replay::new(&trace::TraceConfig {
             addresses: addresses(scenario, flow),
             trace: Trace::of(recorded(&traffic.recording))
                 .expect("a recording has frames, and no more than are sent"),
@@ -318,25 +318,27 @@ fn source(
             until,
             again: None,
         })),
-        Traffic::Mms(traffic) => Source::Mms(Box::new(mms::Client::new(&mms::Config {
+        Traffic::Mms(traffic) => Source::Mms(Box::new(mms::Client::new(&mms::MmsClientConfig {
             addresses: addresses(scenario, flow),
             period: traffic.period,
             start,
             until,
             contract,
         }))),
-        Traffic::BestEffort(traffic) => Source::BestEffort(BestEffort::new(&best_effort::Config {
-            addresses: addresses(scenario, flow),
-            frame_length: bytes(traffic.frame),
-            limit: Some(flood_limit(scenario, flow, traffic)),
-            start,
-            until,
-        })),
+        Traffic::BestEffort(traffic) => {
+            Source::BestEffort(Flood::new(&best_effort::BestEffortConfig {
+                addresses: addresses(scenario, flow),
+                frame_length: bytes(traffic.frame),
+                limit: Some(flood_limit(scenario, flow, traffic)),
+                start,
+                until,
+            }))
+        }
     })
 }
 
 /// Sends what each phase says, until the next begins.
-fn messages(scenario: &Scenario, flow: &Flow, phases: &[Phase], times: Times) -> Message {
+fn messages(scenario: &Scenario, flow: &Flow, phases: &[Phase], times: Times) -> MessageSource {
     let ends = phases
         .iter()
         .skip(1)
@@ -345,7 +347,7 @@ fn messages(scenario: &Scenario, flow: &Flow, phases: &[Phase], times: Times) ->
     let mut configs = phases.iter().zip(ends).map(|(phase, end)| {
         let contract = Traffic::Message(phase.message).contract();
         let contract = contract.expect("messages have a contract");
-        message::Config {
+        message::MessageConfig {
             addresses: addresses(scenario, flow),
             message_length: u32::try_from(phase.message.size.bytes_up())
                 .expect("checked by scenario"),
@@ -359,7 +361,9 @@ fn messages(scenario: &Scenario, flow: &Flow, phases: &[Phase], times: Times) ->
         }
     });
     let first = configs.next().expect("a flow of messages has a phase");
-    configs.fold(Message::new(&first), |source, config| source.then(&config))
+    configs.fold(MessageSource::new(&first), |source, config| {
+        source.then(&config)
+    })
 }
 
 fn sampled_values(
@@ -369,7 +373,7 @@ fn sampled_values(
     times: Times,
 ) -> Result<SampledValues, FrameTooShort> {
     let (destination, application) = group(flow);
-    let config = sampled_values::Config {
+    let config = sampled_values::SampledValuesConfig {
         source: MacAddress(scenario.hosts[flow.source.0].mac),
         destination,
         vlan: Some(PROCESS_BUS_TAG),
@@ -390,9 +394,9 @@ fn goose_config(
     times: Times,
     changes: Vec<Instant>,
     unix_origin_ns: u64,
-) -> goose::Config {
+) -> goose::GooseConfig {
     let (destination, application) = group(flow);
-    goose::Config {
+    goose::GooseConfig {
         source: MacAddress(scenario.hosts[flow.source.0].mac),
         destination,
         vlan: Some(PROCESS_BUS_TAG),
@@ -510,7 +514,7 @@ fn bytes(size: DataSize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use measure::token_bucket::{Conformance, TokenBucket};
+    use measure::token_bucket::{Conformance, PacingBucket};
     use wire::ethernet::wire_size;
 
     use super::*;
@@ -556,7 +560,7 @@ deadline = "5 ms"
         let mut answering = answering(&scenario, flow).unwrap();
         let contracts = [flow.contract().unwrap(), traffic.answers(Duration::ZERO)];
         let mut buckets = contracts.map(|it| {
-            TokenBucket::new(Contract {
+            PacingBucket::new(Contract {
                 rate: it.rate,
                 burst: it.burst,
             })

@@ -26,7 +26,7 @@ use super::plan::cover;
 use super::route::Atlas;
 
 use super::world::Observed;
-use super::{Admission, Carrying, Discovered, Place, Run};
+use super::{Admission, Carrying, Discovered, Run, WorldChoice};
 use crate::room::Room;
 
 /// Everything that a report is made of.
@@ -37,7 +37,7 @@ pub struct Facts<'a> {
     pub profiles: &'a [ProfileReport],
     /// Whether the machine carries what all flows send.
     pub carrying: Carrying,
-    pub place: Place,
+    pub place: WorldChoice,
     /// What the controller was told.
     pub config: &'a Config,
     pub found: Discovered,
@@ -80,8 +80,8 @@ pub fn report(facts: &Facts<'_>) -> Report {
         scenario: scenario.name.clone(),
         title: scenario.title.clone(),
         world: match facts.place {
-            Place::Sim(_) => "sim".to_owned(),
-            Place::Lab(_) => "lab".to_owned(),
+            WorldChoice::Sim(_) => "sim".to_owned(),
+            WorldChoice::Lab(_) => "lab".to_owned(),
         },
         seed: scenario.seed,
         duration_ns: run.duration.as_ns(),
@@ -128,8 +128,8 @@ fn judge(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<(FlowReport, Option
     } = facts;
     let overloaded = facts.carrying == Carrying::Part;
     let bound = match facts.place {
-        Place::Sim(_) => Bound::Certain,
-        Place::Lab(_) => Bound::OfProfile,
+        WorldChoice::Sim(_) => Bound::Certain,
+        WorldChoice::Lab(_) => Bound::OfProfile,
     };
     let spells = spells(scenario, &run.said);
     let atlas = Atlas::new(scenario);
@@ -458,7 +458,7 @@ fn platform(scenario: &Scenario, run: &Run, observed: &Observed) -> PlatformRepo
     PlatformReport { notes, ..report }
 }
 
-fn assumptions(scenario: &Scenario, place: Place) -> Vec<String> {
+fn assumptions(scenario: &Scenario, place: WorldChoice) -> Vec<String> {
     let mut assumptions = vec![
         "Every flow keeps its contract where it leaves the interface of its host; frames beyond \
          it are counted."
@@ -487,12 +487,12 @@ fn assumptions(scenario: &Scenario, place: Place) -> Vec<String> {
         ));
     }
     match place {
-        Place::Lab(_) => assumptions.push(
+        WorldChoice::Lab(_) => assumptions.push(
             "The machine takes no processor away; where it did while a frame was under way, that \
              time is taken off, and the frame is set apart if it would have been in time."
                 .to_owned(),
         ),
-        Place::Sim(_) => assumptions.push(
+        WorldChoice::Sim(_) => assumptions.push(
             "A simulated processor takes exactly the time of its profile, for every frame, but for \
              the errors that the scenario plants."
                 .to_owned(),

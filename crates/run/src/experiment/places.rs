@@ -1,19 +1,19 @@
 //! The names that a scenario has for what the controller numbers.
 
-use controller::admission::Place;
+use controller::admission::LedgerPlace;
 use controller::place::{LinkEnds, PortId};
 use scenario::{Node, Scenario, SwitchIndex};
 
 /// Returns the name of a stage: a switch for its processor, and a port by what
 /// it leads to.
 #[must_use]
-pub fn name_of(scenario: &Scenario, place: Place) -> String {
+pub fn name_of(scenario: &Scenario, place: LedgerPlace) -> String {
     match place {
-        Place::Switch(datapath) => switch_of(scenario, datapath.0).map_or_else(
+        LedgerPlace::Switch(datapath) => switch_of(scenario, datapath.0).map_or_else(
             || format!("{:x}", datapath.0),
             |at| scenario.switches[at.0].name.clone(),
         ),
-        Place::Port(port) => name_of_port(scenario, port),
+        LedgerPlace::Port(port) => name_of_port(scenario, port),
     }
 }
 

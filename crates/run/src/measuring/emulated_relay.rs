@@ -2,7 +2,7 @@
 //! virtual time has, fed with the stamps of real frames (S3-6).
 //!
 //! Latency, order, losses, what a frame occupies the shared stage and how many wait for
-//! it are drawn by [`sim::emulation::Stage`]; what the first frame of a flow waits longer,
+//! it are drawn by [`sim::emulation::ProcessingQueue`]; what the first frame of a flow waits longer,
 //! by [`sim::emulation::Flows`]. The relay hands each frame on when they say. By how much
 //! it is off, `taktos measure latency` and `flow-setup` tell of each setting of the profile.
 //!
@@ -18,9 +18,9 @@ use std::sync::Arc;
 
 use lab::delay_line::Keeper;
 use lab::device_under_test::Keeping;
-use measure::trial::{MOST_PORTS, PortIndex, Station};
+use measure::trial::{MOST_PORTS, PlayedStation, PortIndex};
 use scenario::Profile;
-use sim::emulation::{Behaviour, Dice, Fate, Flow, Flows, Stage};
+use sim::emulation::{Behaviour, Dice, EmulatedFlow, Fate, Flows, ProcessingQueue};
 use units::Instant;
 use wire::ethernet::{Header, MacAddress};
 use wire::openflow::PortNumber;
@@ -48,7 +48,7 @@ pub fn of_profile(profile: &Profile, seed: u64) -> Keeping {
                 flows: behaviour
                     .as_ref()
                     .and_then(|it| Flows::of(it, entries(&profile), dice)),
-                stage: behaviour.map(|it| Stage::new(it, Dice::new(seed, DEVICE))),
+                stage: behaviour.map(|it| ProcessingQueue::new(it, Dice::new(seed, DEVICE))),
                 latest: Instant::ZERO,
             })
         }),
@@ -64,7 +64,7 @@ fn entries(profile: &Profile) -> usize {
 }
 
 struct Emulation {
-    stage: Option<Stage>,
+    stage: Option<ProcessingQueue>,
     flows: Option<Flows>,
     /// Stamps of two ports are read in turns, so that one may be older than the last.
     latest: Instant,
@@ -90,11 +90,11 @@ impl Keeper for Emulation {
 
 /// Returns the flow of a frame, unless it is between the tester's own stations or from
 /// one of them to a group.
-fn new_to_it(port: PortNumber, frame: &[u8]) -> Option<Flow> {
+fn new_to_it(port: PortNumber, frame: &[u8]) -> Option<EmulatedFlow> {
     let (header, _) = Header::parse(frame).ok()?;
     let (source, destination) = (header.source, header.destination);
     let is_known = is_station(source) && (is_station(destination) || destination.is_multicast());
-    (!is_known).then_some(Flow {
+    (!is_known).then_some(EmulatedFlow {
         port,
         source,
         destination,
@@ -102,7 +102,7 @@ fn new_to_it(port: PortNumber, frame: &[u8]) -> Option<Flow> {
 }
 
 fn is_station(mac: MacAddress) -> bool {
-    (0..MOST_PORTS).any(|port| Station::at(PortIndex(port)).mac == mac)
+    (0..MOST_PORTS).any(|port| PlayedStation::at(PortIndex(port)).mac == mac)
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ use units::{Delay, Duration};
 use super::conditions;
 use super::under_load::{self, UnderLoad};
 use crate::experiment::ExperimentError;
-use crate::experiment::demand::Demand;
+use crate::experiment::demand::RunDemand;
 pub use kept::{Found, Kept, KeptError};
 
 /// The profile whose figures are replaced.
@@ -132,8 +132,8 @@ pub struct OwnProfile {
     pub stalls: u64,
     pub longest_stall_ns: u64,
     /// What the machine was to carry.
-    pub asked: Demand,
-    pub load: Demand,
+    pub asked: RunDemand,
+    pub load: RunDemand,
     /// How much of the processor of the hosts that took, in thousandths.
     pub busy_per_mille: Option<u64>,
     /// Frames of the load that were to be delivered.
@@ -214,7 +214,7 @@ impl OwnProfile {
     ///
     /// Without the privilege, or if the outcome is not believed.
     pub fn measure(
-        demand: Demand,
+        demand: RunDemand,
         stop: &AtomicBool,
         step: &mut (dyn FnMut(u64, u64) + Send),
     ) -> Result<Self, OwnProfileError> {
@@ -308,7 +308,7 @@ impl OwnProfile {
 
     /// Tells whether it was measured with as much as that.
     #[must_use]
-    pub fn is_for(&self, demand: &Demand) -> bool {
+    pub fn is_for(&self, demand: &RunDemand) -> bool {
         demand.is_within(&self.load) || demand.is_within(&self.asked)
     }
 
@@ -486,7 +486,7 @@ impl OwnProfile {
     }
 }
 
-fn loaded(load: &Demand) -> String {
+fn loaded(load: &RunDemand) -> String {
     format!("{} frames and {} hops a second", load.frames, load.hops)
 }
 

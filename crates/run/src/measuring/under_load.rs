@@ -22,9 +22,9 @@ use measure::statistics::Distribution;
 use scenario::Scenario;
 use units::Duration;
 
-use crate::experiment::demand::Demand;
+use crate::experiment::demand::RunDemand;
 use crate::experiment::{
-    Admission, Audience, Carrying, Discovered, Experiment, ExperimentError, Place, world,
+    Admission, Audience, Carrying, Discovered, Experiment, ExperimentError, WorldChoice, world,
 };
 
 /// How long frames are sent.
@@ -37,7 +37,7 @@ const PERIOD: Duration = Duration::from_us(250);
 
 #[derive(Clone, Debug)]
 pub struct UnderLoad {
-    pub demand: Demand,
+    pub demand: RunDemand,
     /// How long frames took that passed one switch.
     pub near: Distribution,
     /// How long frames took that passed [`switches`](Self::switches).
@@ -61,7 +61,7 @@ pub struct UnderLoad {
 ///
 /// If there is no lab to be had, or the user wants to stop.
 pub fn measure(
-    demand: Demand,
+    demand: RunDemand,
     stop: &AtomicBool,
     step: &mut (dyn FnMut(u64, u64) + Send),
 ) -> Result<UnderLoad, ExperimentError> {
@@ -76,7 +76,7 @@ pub fn measure(
         carrying: Carrying::Whole,
         spare: calculus::admission::Spare::default(),
     };
-    let place = Place::Lab(Forwarding::Kernel);
+    let place = WorldChoice::Lab(Forwarding::Kernel);
     // A lab moves the thread that builds it, and those that this one starts, away from the
     // processors that it needs; the caller is to stay as it is.
     let (run, observed) = thread::scope(|scope| {
@@ -101,11 +101,11 @@ struct Bench {
 }
 
 impl Bench {
-    fn for_demand(demand: Demand) -> Self {
+    fn for_demand(demand: RunDemand) -> Self {
         let switches = demand.longest_way.clamp(2, MOST_SWITCHES);
         let of = |pairs| Self { switches, pairs };
         let enough = |pairs: &u64| {
-            let carried = Demand::of(&of(*pairs).scenario());
+            let carried = RunDemand::of(&of(*pairs).scenario());
             carried.events() >= demand.events()
         };
         of((1..MOST_PAIRS).find(enough).unwrap_or(MOST_PAIRS))
@@ -190,7 +190,7 @@ deadline = "1 s"
         }
         let missing = due.saturating_sub(near.count() + far.count());
         UnderLoad {
-            demand: Demand::of(scenario),
+            demand: RunDemand::of(scenario),
             near,
             far,
             switches: self.switches,
@@ -225,8 +225,8 @@ impl Audience for Steps<'_> {
 mod tests {
     use super::*;
 
-    fn demand(frames: u64, longest_way: u64) -> Demand {
-        Demand {
+    fn demand(frames: u64, longest_way: u64) -> RunDemand {
+        RunDemand {
             frames,
             hops: 3 * frames,
             deliveries: 2 * frames,
@@ -241,7 +241,7 @@ mod tests {
 
             let bench = Bench::for_demand(wanted);
 
-            let carried = Demand::of(&bench.scenario());
+            let carried = RunDemand::of(&bench.scenario());
             assert!(wanted.is_within(&carried), "{wanted:?}: {carried:?}");
             assert!(bench.pairs <= MOST_PAIRS && bench.switches <= MOST_SWITCHES);
         }
@@ -266,6 +266,6 @@ mod tests {
         let bench = Bench::for_demand(demand(10_000_000, 100));
 
         assert_eq!((bench.pairs, bench.switches), (MOST_PAIRS, MOST_SWITCHES));
-        assert!(!demand(10_000_000, 100).is_within(&Demand::of(&bench.scenario())));
+        assert!(!demand(10_000_000, 100).is_within(&RunDemand::of(&bench.scenario())));
     }
 }

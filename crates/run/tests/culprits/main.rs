@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use measure::report::{CulpritReport, Report};
-use run::experiment::{Admission, Audience, Discovered, Experiment, Place, SimEngine};
+use run::experiment::{Admission, Audience, Discovered, Experiment, SimEngine, WorldChoice};
 use scenario::Scenario;
 use units::{Duration, Seeded};
 
@@ -131,7 +131,7 @@ fn run_before(text: &str, audience: &mut dyn Audience) -> Report {
     let scenario = scenario.unwrap_or_else(|error| panic!("{error:?}\n{text}"));
     let stop = AtomicBool::new(false);
     let experiment = Experiment::deciding(&scenario, &stop);
-    let place = Place::Sim(SimEngine::Tables);
+    let place = WorldChoice::Sim(SimEngine::Tables);
     experiment.run(place, audience).unwrap()
 }
 

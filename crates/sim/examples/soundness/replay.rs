@@ -1,6 +1,6 @@
 //! One network in full: what it is, what was seen in it, what was promised.
 
-use calculus::analysis::Network;
+use calculus::analysis::ServerGraph;
 use sim::servers::check::Outcome;
 use units::fine::Time;
 
@@ -39,8 +39,8 @@ pub fn print(outcome: &Outcome) {
     }
 }
 
-fn print_network(network: &Network) {
-    let Network {
+fn print_network(network: &ServerGraph) {
+    let ServerGraph {
         packetizer,
         line_shaping,
         ..

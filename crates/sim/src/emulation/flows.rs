@@ -20,7 +20,7 @@ use super::{Behaviour, Dice};
 
 /// What a device tells flows apart by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Flow {
+pub struct EmulatedFlow {
     /// Where its frames come in.
     pub port: PortNumber,
     pub source: MacAddress,
@@ -34,7 +34,7 @@ pub struct Flows {
     dice: Dice,
     capacity: usize,
     /// When each is set up, or was.
-    ready: BTreeMap<Flow, Instant>,
+    ready: BTreeMap<EmulatedFlow, Instant>,
 }
 
 impl Flows {
@@ -52,7 +52,7 @@ impl Flows {
 
     /// Returns when a frame of a flow is done with that would be at `done` if its flow were
     /// known.
-    pub fn pass(&mut self, flow: Flow, done: Instant) -> Instant {
+    pub fn pass(&mut self, flow: EmulatedFlow, done: Instant) -> Instant {
         if let Some(ready) = self.ready.get(&flow) {
             return done.max(*ready);
         }
@@ -113,8 +113,8 @@ mod tests {
         Flows::of(&behaviour, capacity, Dice::new(1, 0)).unwrap()
     }
 
-    fn flow(last: u8) -> Flow {
-        Flow {
+    fn flow(last: u8) -> EmulatedFlow {
+        EmulatedFlow {
             port: PortNumber(1),
             source: MacAddress([2, 0, 0, 0, 0, last]),
             destination: MacAddress([2, 0, 0, 0, 0, 9]),

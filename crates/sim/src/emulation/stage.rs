@@ -19,7 +19,7 @@ pub enum Fate {
 
 /// Decides about frames. Knows their times, not the frames.
 #[derive(Clone, Debug)]
-pub struct Stage {
+pub struct ProcessingQueue {
     behaviour: Behaviour,
     dice: Dice,
     /// When the shared stage is done with each frame that waits for it or is in it.
@@ -36,7 +36,7 @@ struct Port {
     ready: Instant,
 }
 
-impl Stage {
+impl ProcessingQueue {
     /// Returns the stage of an idle device.
     #[must_use]
     pub fn new(behaviour: Behaviour, dice: Dice) -> Self {

@@ -66,7 +66,7 @@ fn the_nearest_interval_decides_and_sending_is_taken_off() {
 fn a_frame_waits_for_those_ahead_until_the_pool_is_full() {
     let mut device = behaviour(DEVICE);
     device.capacity = 3;
-    let mut stage = Stage::new(device, Dice::new(1, 0));
+    let mut stage = ProcessingQueue::new(device, Dice::new(1, 0));
     let now = Instant::from_ns(1_000_000);
 
     let fates = [LEFT, RIGHT, LEFT, RIGHT].map(|port| stage.arrive(now, port, 100));
@@ -84,7 +84,7 @@ fn a_frame_waits_for_those_ahead_until_the_pool_is_full() {
 #[test]
 fn losses_come_as_often_as_the_profile_says() {
     let text = "[emulation]\nloss_ppm = { value = 20000, origin = \"stated\" }\n";
-    let mut stage = Stage::new(behaviour(text), Dice::new(7, 0));
+    let mut stage = ProcessingQueue::new(behaviour(text), Dice::new(7, 0));
 
     let lost = (0..100_000u64)
         .filter(|frame| stage.arrive(Instant::from_ns(frame * 1_000_000), LEFT, 60) == Fate::Lost)
@@ -142,7 +142,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let run = || {
-            let mut stage = Stage::new(behaviour(DEVICE), Dice::new(seed, 3));
+            let mut stage = ProcessingQueue::new(behaviour(DEVICE), Dice::new(seed, 3));
             let mut now = Instant::ZERO;
             let fates = gaps.iter().map(|(gap, port, bytes)| {
                 now += Duration::from_ns(*gap);

@@ -64,7 +64,7 @@ impl Strategy {
 
 /// What becomes of a flow's frames at a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Treatment {
+pub enum LevelTreatment {
     /// They go through this queue.
     Queue(u8),
     Drop,
@@ -79,7 +79,7 @@ pub struct RuledFlow {
     pub hops: Vec<(usize, PortNumber)>,
     /// What becomes of it at each level, the lowest first; at those above the last as at
     /// that.
-    pub treatments: Vec<Treatment>,
+    pub treatments: Vec<LevelTreatment>,
     /// What it may send at each level; with any, it is watched at its first switch.
     pub contracts: Vec<MonitorContract>,
 }
@@ -227,9 +227,11 @@ impl RuledFlow {
         let mut actions: Vec<_> = monitor.into_iter().map(Action::FlowMonitor).collect();
         let treatment = self.treatment(level);
         match treatment {
-            Treatment::Queue(queue) => actions.push(Action::SetQueue(QueueId(u32::from(queue)))),
+            LevelTreatment::Queue(queue) => {
+                actions.push(Action::SetQueue(QueueId(u32::from(queue))))
+            }
             // Nothing is sent; the monitor goes on counting.
-            Treatment::Drop => return actions,
+            LevelTreatment::Drop => return actions,
         }
         if at.is_some() {
             let fates = levels.fold(QueuedFrameActions::STAY, |fates, other| {
@@ -243,18 +245,18 @@ impl RuledFlow {
         actions
     }
 
-    fn treatment(&self, level: Level) -> Treatment {
+    fn treatment(&self, level: Level) -> LevelTreatment {
         let treatment = self.treatments.get(usize::from(level.number()));
         let treatment = treatment.or(self.treatments.last());
-        treatment.copied().unwrap_or(Treatment::Drop)
+        treatment.copied().unwrap_or(LevelTreatment::Drop)
     }
 
     /// Returns what becomes of a frame that waits as it was treated before.
-    fn fate(&self, before: Treatment, level: Level) -> QueuedFrameAction {
+    fn fate(&self, before: LevelTreatment, level: Level) -> QueuedFrameAction {
         match self.treatment(level) {
             now if now == before => QueuedFrameAction::Stay,
-            Treatment::Queue(queue) => QueuedFrameAction::Move(queue),
-            Treatment::Drop => QueuedFrameAction::Drop,
+            LevelTreatment::Queue(queue) => QueuedFrameAction::Move(queue),
+            LevelTreatment::Drop => QueuedFrameAction::Drop,
         }
     }
 }

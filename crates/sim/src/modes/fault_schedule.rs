@@ -12,7 +12,7 @@
 use units::{Duration, Instant};
 use wire::mode_signal::{LEVELS, Level};
 
-use super::topology::Topology;
+use super::topology::ModeTopology;
 use crate::servers::random::Random;
 
 /// In how much time all incidents begin.
@@ -24,7 +24,7 @@ const INCIDENTS_MAX: u64 = 16;
 #[derive(Clone, Debug)]
 pub struct FaultSchedule {
     pub seed: u64,
-    pub topology: Topology,
+    pub topology: ModeTopology,
     /// How many levels are in use, from the lowest.
     pub levels: u8,
     /// How long flows have to be quiet before the level may fall.
@@ -123,7 +123,7 @@ impl FaultSchedule {
     #[must_use]
     pub fn draw(seed: u64) -> Self {
         let mut random = Random::new(seed);
-        let topology = Topology::draw(&mut random);
+        let topology = ModeTopology::draw(&mut random);
         let levels = random.between(2, u64::from(LEVELS));
         let levels = u8::try_from(levels).expect("at most eight");
         let noise = Noise::draw(&topology, &mut random);
@@ -263,7 +263,7 @@ impl FaultSchedule {
 
 impl Noise {
     /// Draws what becomes of signals: one way at least is left between any two switches.
-    pub(super) fn draw(topology: &Topology, random: &mut Random) -> Self {
+    pub(super) fn draw(topology: &ModeTopology, random: &mut Random) -> Self {
         let tree = topology.draw_tree(random);
         let deaf_percent = random.pick(&[0, 0, 50, 100]);
         let deaf = tree.into_iter();

@@ -7,7 +7,7 @@ use wire::openflow::PortNumber;
 use super::fault_schedule::Forgery;
 use super::run::Flaw;
 use super::site::datapath;
-use super::topology::{HOST_PORT, Topology};
+use super::topology::{HOST_PORT, ModeTopology};
 use crate::World;
 use crate::parts::Node;
 use crate::servers::random::Random;
@@ -18,7 +18,7 @@ pub(super) const KEY: [u8; 16] = *b"the network's \x01\x02";
 /// Sends what looks like a signal to a switch, as its host or over a cable that is tapped.
 pub(super) fn forged(
     world: &mut World,
-    (topology, switch): (&Topology, usize),
+    (topology, switch): (&ModeTopology, usize),
     (forgery, flaw): (Forgery, Flaw),
     random: &mut Random,
 ) {

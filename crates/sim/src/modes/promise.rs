@@ -18,11 +18,11 @@ use std::fmt;
 use calculus::mode_change::{SIGNAL_ON_WIRE, SIGNALS_AHEAD, SignalHop};
 use units::{BitRate, DataSize, Delay, Duration};
 
-use super::deployment::{Strategy, Treatment};
+use super::deployment::{LevelTreatment, Strategy};
 use super::stage::{
-    Breach, ControllerTimes, Device, HEARTBEAT, PROPAGATION, Seen, Stage, StagedFlow,
+    Breach, ControllerTimes, Device, HEARTBEAT, ModeSetup, ObservedChange, PROPAGATION, StagedFlow,
 };
-use super::topology::Topology;
+use super::topology::ModeTopology;
 use super::trial::way;
 use crate::parts::Processing;
 use crate::servers::random::Random;
@@ -42,7 +42,7 @@ pub struct Promise {
     pub change_within: Duration,
     /// In how much time the large message arrives.
     pub message_within: Duration,
-    pub seen: Seen,
+    pub seen: ObservedChange,
 }
 
 impl Promise {
@@ -99,7 +99,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    fn of(stage: &Stage) -> Self {
+    fn of(stage: &ModeSetup) -> Self {
         let ports = (0..stage.topology.switches).map(|at| stage.topology.trunks(at).count());
         let ports = ports.max().unwrap_or_default() + stage.hosts.len();
         let Processing {
@@ -144,9 +144,9 @@ impl Bounds {
 }
 
 /// Draws the network of a seed.
-fn draw(seed: u64) -> Stage {
+fn draw(seed: u64) -> ModeSetup {
     let mut random = Random::new(seed);
-    let topology = Topology::draw(&mut random);
+    let topology = ModeTopology::draw(&mut random);
     let rate = BitRate::from_mbps(random.pick(&RATES_MBPS));
     let route = way(&topology, &mut random);
     let period = Duration::from_ms(random.between(10, 60));
@@ -171,7 +171,7 @@ fn draw(seed: u64) -> Stage {
         quickens: None,
     };
     let mut phase = || Duration::from_ns(random.below(period.as_ns()));
-    let high = [Treatment::Queue(4), Treatment::Queue(6)];
+    let high = [LevelTreatment::Queue(4), LevelTreatment::Queue(6)];
     let mut flows = vec![StagedFlow {
         breach: Some(breach),
         ..flow(0, usual, phase(), high)
@@ -181,11 +181,11 @@ fn draw(seed: u64) -> Stage {
     let each = size(80 / low);
     for other in 1..=usize::try_from(low).expect("a few") {
         let phase = Duration::from_ns(random.below(period.as_ns()));
-        let treatments = [Treatment::Queue(5), Treatment::Drop];
+        let treatments = [LevelTreatment::Queue(5), LevelTreatment::Drop];
         flows.push(flow(2 * other, each, phase, treatments));
     }
     let ends = [route[0], *route.last().expect("a way has switches")];
-    Stage {
+    ModeSetup {
         seed,
         hosts: flows.iter().flat_map(|_| ends).collect(),
         topology,

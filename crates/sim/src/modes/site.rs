@@ -9,7 +9,7 @@ use units::{BitRate, Delay, Duration};
 use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
 
-use super::topology::Topology;
+use super::topology::ModeTopology;
 use crate::emulation::Behaviour;
 use crate::parts::{End, LinkPart, Node, Parts, Processing, SwitchPart};
 
@@ -40,7 +40,7 @@ pub fn port_of(flow: usize) -> u16 {
 /// Returns everything that there is, with a host at each of these switches.
 pub(super) fn parts(
     seed: u64,
-    (topology, hosts): (&Topology, &[usize]),
+    (topology, hosts): (&ModeTopology, &[usize]),
     device: &Device,
     rate: BitRate,
 ) -> Parts {
@@ -79,7 +79,7 @@ pub(super) fn parts(
 
 fn config(
     switch: usize,
-    (topology, hosts): (&Topology, &[usize]),
+    (topology, hosts): (&ModeTopology, &[usize]),
     device: &Device,
     rate: BitRate,
 ) -> switch::Config {
@@ -92,7 +92,11 @@ fn config(
 }
 
 /// Returns the switches of a route with the ports by which frames to a host leave.
-pub(super) fn hops(topology: &Topology, route: &[usize], to: usize) -> Vec<(usize, PortNumber)> {
+pub(super) fn hops(
+    topology: &ModeTopology,
+    route: &[usize],
+    to: usize,
+) -> Vec<(usize, PortNumber)> {
     let places = route.iter().enumerate();
     let hops = places.map(|(place, switch)| {
         let Some(next) = route.get(place + 1) else {
@@ -107,7 +111,9 @@ pub(super) fn hops(topology: &Topology, route: &[usize], to: usize) -> Vec<(usiz
 }
 
 /// Returns by switch its ports towards others, with the far ends.
-pub(super) fn trunk_ends(topology: &Topology) -> Vec<Vec<(PortNumber, DatapathId, PortNumber)>> {
+pub(super) fn trunk_ends(
+    topology: &ModeTopology,
+) -> Vec<Vec<(PortNumber, DatapathId, PortNumber)>> {
     let ends = (0..topology.switches).map(|switch| {
         let trunks = topology
             .trunks(switch)

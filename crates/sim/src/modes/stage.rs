@@ -11,15 +11,15 @@ use measure::capture::Captures;
 use measure::identity::Catalogue;
 use measure::load::{HostLoad, Load, QueuedSource};
 use measure::recorder::Settings;
-use measure::traffic::{Message as Messages, Source, message};
+use measure::traffic::{MessageSource as Messages, Source, message};
 use measure::{Contract, FlowPlan, Recorder};
 use units::{BitRate, DataSize, Duration, Instant};
 use wire::openflow::Message;
 use wire::openflow::taktos::{ModeEvent, ModeEventKind, ModeMessage, MonitorContract};
 
-use super::deployment::{Deployment, FLAG_DSCP, LEVELS, RuledFlow, Strategy, Treatment};
+use super::deployment::{Deployment, FLAG_DSCP, LEVELS, LevelTreatment, RuledFlow, Strategy};
 use super::site::{CONTROL_DELAY, addresses, datapath, hops, parts, trunk_ends};
-use super::topology::Topology;
+use super::topology::ModeTopology;
 use crate::World;
 use crate::conversation::{Conversation, Heard};
 
@@ -57,7 +57,7 @@ pub struct StagedFlow {
     /// When the first message is due, after everything is ready.
     pub phase: Duration,
     /// What becomes of it at each level.
-    pub treatments: [Treatment; 2],
+    pub treatments: [LevelTreatment; 2],
     /// The message that breaks the contract, if one does.
     pub breach: Option<Breach>,
     /// From when on messages come more often than agreed, if they do.
@@ -82,11 +82,11 @@ pub struct Breach {
 }
 
 #[derive(Clone, Debug)]
-pub struct Stage {
+pub struct ModeSetup {
     /// Everything random follows from it.
     pub seed: u64,
     /// The switches and their cables.
-    pub topology: Topology,
+    pub topology: ModeTopology,
     /// At which switch each host is.
     pub hosts: Vec<usize>,
     /// The flows; the n-th goes to the UDP port [`port_of`] it.
@@ -104,7 +104,7 @@ pub struct Stage {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct ObservedChange {
     /// When a switch noticed that the contract was broken.
     pub detected: Option<Instant>,
     /// When the last switch treated frames by the entries of the higher level, if all
@@ -124,7 +124,7 @@ pub struct Seen {
     pub whole: Vec<u64>,
 }
 
-impl Seen {
+impl ObservedChange {
     /// Returns from the detection until all switches had changed and no frame out of
     /// mode left any more.
     #[must_use]
@@ -170,9 +170,9 @@ impl StagedFlow {
     }
 }
 
-impl Stage {
+impl ModeSetup {
     #[must_use]
-    pub fn play(&self) -> Seen {
+    pub fn play(&self) -> ObservedChange {
         let deployment = self.deployment();
         let mut world = World::new(parts(
             self.seed,
@@ -233,8 +233,8 @@ impl Stage {
                     source: Source::Message(source),
                     flow: index,
                     queue: match flow.treatments[0] {
-                        Treatment::Queue(queue) => queue,
-                        Treatment::Drop => 0,
+                        LevelTreatment::Queue(queue) => queue,
+                        LevelTreatment::Drop => 0,
                     },
                 });
             }
@@ -247,7 +247,7 @@ impl Stage {
     fn sources(&self, number: usize, flow: &StagedFlow, start: Instant) -> Vec<Messages> {
         let first = start + flow.phase;
         let until = start + self.duration;
-        let config = |size_bytes, dscp, from, until| message::Config {
+        let config = |size_bytes, dscp, from, until| message::MessageConfig {
             addresses: addresses(number, [flow.from, flow.to], dscp),
             message_length: size_bytes,
             period: flow.period,
@@ -260,7 +260,7 @@ impl Stage {
         };
         if let Some(quick) = flow.quickens {
             let from = start + quick.from;
-            let oftener = message::Config {
+            let oftener = message::MessageConfig {
                 period: quick.period,
                 ..config(flow.size_bytes, FLAG_DSCP, from, until)
             };
@@ -284,7 +284,7 @@ impl Stage {
 /// An experiment that goes on.
 #[derive(Debug)]
 struct Play<'a> {
-    stage: &'a Stage,
+    stage: &'a ModeSetup,
     deployment: Deployment,
     conversation: Conversation,
     changed: Vec<Option<Instant>>,
@@ -352,14 +352,14 @@ impl Play<'_> {
         }
     }
 
-    fn seen(&self, world: &World, start: Instant) -> Seen {
+    fn seen(&self, world: &World, start: Instant) -> ObservedChange {
         let Some(watch) = world.watched() else {
-            return Seen::default();
+            return ObservedChange::default();
         };
         let stage = self.stage;
         let flows = stage.flows.iter().enumerate();
         let dropped = flows.clone();
-        let dropped = dropped.filter(|(_, flow)| flow.treatments[1] == Treatment::Drop);
+        let dropped = dropped.filter(|(_, flow)| flow.treatments[1] == LevelTreatment::Drop);
         let dropped = dropped.map(|(number, _)| port_of(number));
         let dropped: Vec<u16> = dropped.collect();
         let changes = match stage.strategy {
@@ -369,11 +369,11 @@ impl Play<'_> {
         let after = |at: &Instant| self.detected.is_some_and(|detected| *at > detected);
         let last = watch.last_departure(&dropped).filter(|_| changes);
         let all: Option<Vec<Instant>> = self.changed.iter().copied().collect();
-        let mut seen = Seen {
+        let mut seen = ObservedChange {
             detected: self.detected,
             changed: all.and_then(|all| all.into_iter().max()),
             out_of_mode: last.filter(after),
-            ..Seen::default()
+            ..ObservedChange::default()
         };
         for (number, flow) in flows {
             let (mut longest, mut whole) = (None, 0);

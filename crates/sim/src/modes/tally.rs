@@ -9,14 +9,14 @@ use super::fault_schedule::{FaultSchedule, Incident};
 use super::finding::Finding;
 use super::promise::Promise;
 use super::run::Outcome;
-use super::topology::Shape;
-use super::trial::{Apart, Trial, Verdict};
+use super::topology::TopologyShape;
+use super::trial::{Apart, Trial, TrialVerdict};
 
 /// What came of many ordeals.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     networks: u64,
-    by_shape: BTreeMap<Shape, u64>,
+    by_shape: BTreeMap<TopologyShape, u64>,
     switches: u64,
     /// How often each kind of incident happened.
     incidents: BTreeMap<&'static str, u64>,
@@ -193,12 +193,12 @@ pub struct TrialTally {
     with_cuts: u64,
     with_restarts: u64,
     breaches: u64,
-    sum: Verdict,
+    sum: TrialVerdict,
     broken: BTreeMap<u64, String>,
 }
 
 impl TrialTally {
-    pub fn count(&mut self, trial: &Trial, verdict: Verdict) {
+    pub fn count(&mut self, trial: &Trial, verdict: TrialVerdict) {
         let has = |is_it: fn(&Incident) -> bool| {
             let mut incidents = trial.incidents.iter();
             u64::from(incidents.any(|(_, incident)| is_it(incident)))
@@ -260,7 +260,7 @@ impl fmt::Display for TrialTally {
         writeln!(out, "  {} in which cables are cut", self.with_cuts)?;
         writeln!(out, "  {} in which a switch restarts", self.with_restarts)?;
         writeln!(out, "messages that break a contract: {}", self.breaches)?;
-        let Verdict {
+        let TrialVerdict {
             in_time,
             in_changes,
             ..

@@ -14,7 +14,7 @@ pub const SWITCHES_MAX: u64 = 16;
 
 /// What a network looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Shape {
+pub enum TopologyShape {
     /// One switch after the other.
     Line,
     Star,
@@ -25,7 +25,7 @@ pub enum Shape {
     Random,
 }
 
-impl Shape {
+impl TopologyShape {
     pub const ALL: [Self; 5] = [Self::Line, Self::Star, Self::Ring, Self::Grid, Self::Random];
 
     /// Returns the name in small letters.
@@ -43,35 +43,35 @@ impl Shape {
 
 /// Switches and the cables between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Topology {
-    pub shape: Shape,
+pub struct ModeTopology {
+    pub shape: TopologyShape,
     /// How many switches there are.
     pub switches: usize,
     /// What each cable joins; ports count from 1 at each switch.
     pub cables: Vec<[End; 2]>,
 }
 
-impl Topology {
+impl ModeTopology {
     /// Draws a connected network of two to [`SWITCHES_MAX`] switches.
     #[must_use]
     pub fn draw(random: &mut Random) -> Self {
-        let shape = random.pick(&Shape::ALL);
+        let shape = random.pick(&TopologyShape::ALL);
         let switches = random.between(2, SWITCHES_MAX);
         let switches = usize::try_from(switches).expect("a few");
         match shape {
-            Shape::Line => Self::line(switches),
-            Shape::Star => Self::of(shape, switches, (1..switches).map(|other| (0, other))),
-            Shape::Ring => {
+            TopologyShape::Line => Self::line(switches),
+            TopologyShape::Star => Self::of(shape, switches, (1..switches).map(|other| (0, other))),
+            TopologyShape::Ring => {
                 let back = (switches > 2).then_some((switches - 1, 0));
                 let pairs = (1..switches).map(|other| (other - 1, other));
                 Self::of(shape, switches, pairs.chain(back))
             }
-            Shape::Grid => {
+            TopologyShape::Grid => {
                 let columns = 2 + random.index(3);
                 let rows = (switches / columns).max(1);
                 Self::grid(columns, rows)
             }
-            Shape::Random => {
+            TopologyShape::Random => {
                 let tree: Vec<_> = (1..switches).map(|at| (random.index(at), at)).collect();
                 let more = random.index(switches * 2);
                 let more: Vec<_> = (0..more)
@@ -87,7 +87,7 @@ impl Topology {
     #[must_use]
     pub fn line(switches: usize) -> Self {
         let pairs = (1..switches).map(|other| (other - 1, other));
-        Self::of(Shape::Line, switches, pairs)
+        Self::of(TopologyShape::Line, switches, pairs)
     }
 
     /// Returns rows and columns of switches, counted row by row.
@@ -98,10 +98,14 @@ impl Topology {
             .filter(|at| (at + 1) % columns != 0)
             .map(|at| (at, at + 1));
         let down = (columns..switches).map(|at| (at - columns, at));
-        Self::of(Shape::Grid, switches, right.chain(down))
+        Self::of(TopologyShape::Grid, switches, right.chain(down))
     }
 
-    fn of(shape: Shape, switches: usize, pairs: impl IntoIterator<Item = (usize, usize)>) -> Self {
+    fn of(
+        shape: TopologyShape,
+        switches: usize,
+        pairs: impl IntoIterator<Item = (usize, usize)>,
+    ) -> Self {
         let mut used = vec![0u32; switches];
         let mut end = |switch: usize| {
             used[switch] += 1;
@@ -216,7 +220,7 @@ mod tests {
     fn every_network_that_is_drawn_is_connected_and_so_is_its_tree() {
         for seed in 0..200 {
             let mut random = Random::new(seed);
-            let topology = Topology::draw(&mut random);
+            let topology = ModeTopology::draw(&mut random);
             let all = vec![true; topology.cables.len()];
 
             let tree = topology.draw_tree(&mut random);
@@ -231,10 +235,11 @@ mod tests {
 
     #[test]
     fn a_line_of_nine_has_eight_hops_and_a_grid_of_nine_four() {
-        let diameter = |topology: Topology| topology.diameter(&vec![true; topology.cables.len()]);
+        let diameter =
+            |topology: ModeTopology| topology.diameter(&vec![true; topology.cables.len()]);
 
-        assert_eq!(diameter(Topology::line(9)), 8);
-        assert_eq!(diameter(Topology::grid(3, 3)), 4);
-        assert_eq!(diameter(Topology::line(1)), 0);
+        assert_eq!(diameter(ModeTopology::line(9)), 8);
+        assert_eq!(diameter(ModeTopology::grid(3, 3)), 4);
+        assert_eq!(diameter(ModeTopology::line(1)), 0);
     }
 }

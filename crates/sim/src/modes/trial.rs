@@ -35,11 +35,11 @@ use units::{BitRate, Duration, Instant};
 
 use super::deployment::Strategy;
 use super::fault_schedule::{Incident, Noise};
-use super::topology::Topology;
+use super::topology::ModeTopology;
 use crate::parts::Processing;
 
 use bound::Bounded;
-use play::Record;
+use play::PlayRecord;
 
 pub(super) use draw::way;
 
@@ -49,7 +49,7 @@ pub struct Trial {
     pub seed: u64,
     pub strategy: Strategy,
     /// The switches and their cables.
-    pub topology: Topology,
+    pub topology: ModeTopology,
     /// How many levels there are.
     pub levels: u8,
     /// The rate of all links.
@@ -88,7 +88,7 @@ pub struct TrialFlow {
 
 /// What came of a trial.
 #[derive(Clone, Debug, Default)]
-pub struct Verdict {
+pub struct TrialVerdict {
     /// Messages that were in time.
     pub in_time: u64,
     /// Those of them whose bound has to do with a change of mode.
@@ -137,9 +137,9 @@ impl Trial {
 
     /// Lets everything happen, and looks at every message.
     #[must_use]
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> TrialVerdict {
         let record = play::play(self);
-        let mut verdict = Verdict::default();
+        let mut verdict = TrialVerdict::default();
         for (flow, arrivals) in record.arrivals.iter().enumerate() {
             for (number, took) in arrivals.iter().enumerate() {
                 let number = u32::try_from(number).expect("a few messages");
@@ -162,7 +162,7 @@ impl Trial {
     }
 }
 
-impl Verdict {
+impl TrialVerdict {
     /// Tells whether every message that something was promised to was in time.
     #[must_use]
     pub fn is_kept(&self) -> bool {
@@ -172,7 +172,7 @@ impl Verdict {
     fn count(
         &mut self,
         trial: &Trial,
-        record: &Record,
+        record: &PlayRecord,
         (flow, number): (usize, u32),
         took: Option<Duration>,
     ) {

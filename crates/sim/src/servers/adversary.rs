@@ -14,11 +14,11 @@
 //!
 //! Everything that is seen on the way counts, whichever flow it is.
 
-use calculus::analysis::{FlowId, Network, ServerId};
+use calculus::analysis::{FlowId, ServerGraph, ServerId};
 use units::fine::{Data, Time};
 
 use super::behaviour::{Behaviour, Choice};
-use super::observed::Observed;
+use super::observed::ObservedMaxima;
 use super::random::Random;
 use super::run::{Conditions, Simulator};
 use super::source::{Pattern, Shape, Sizes};
@@ -43,8 +43,8 @@ const FIRST_PHASE_FS: u64 = 20_000_000_000_000;
 /// Returns the largest delays and backlogs found, or nothing if the network
 /// cannot be simulated ([`Simulator::new`]).
 #[must_use]
-pub fn search(network: &Network, effort: Effort, seed: u64) -> Option<Observed> {
-    let mut observed = Observed::nothing(network);
+pub fn search(network: &ServerGraph, effort: Effort, seed: u64) -> Option<ObservedMaxima> {
+    let mut observed = ObservedMaxima::nothing(network);
     let mut random = Random::new(seed);
     let mut simulator = Simulator::new(network)?;
     let mut flows: Vec<_> = network.flows().collect();
@@ -71,13 +71,13 @@ pub fn search(network: &Network, effort: Effort, seed: u64) -> Option<Observed> 
 
 /// Returns conditions that a search comes upon, changed at random again and again.
 #[cfg(test)]
-pub(super) fn conditions(network: &Network, seed: u64, many: usize) -> Vec<Conditions> {
+pub(super) fn conditions(network: &ServerGraph, seed: u64, many: usize) -> Vec<Conditions> {
     let mut simulator = Simulator::new(network).unwrap();
     let mut search = Search {
         network,
         flow: FlowId(0),
         simulator: &mut simulator,
-        observed: &mut Observed::nothing(network),
+        observed: &mut ObservedMaxima::nothing(network),
         random: &mut Random::new(seed),
     };
     let mut next = search.aligned_sources();
@@ -93,10 +93,10 @@ pub(super) fn conditions(network: &Network, seed: u64, many: usize) -> Vec<Condi
 
 /// The search for one flow of interest.
 struct Search<'a, 'n> {
-    network: &'n Network,
+    network: &'n ServerGraph,
     flow: FlowId,
     simulator: &'a mut Simulator<'n>,
-    observed: &'a mut Observed,
+    observed: &'a mut ObservedMaxima,
     random: &'a mut Random,
 }
 

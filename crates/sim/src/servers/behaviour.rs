@@ -41,14 +41,14 @@ impl Behaviour {
 
 /// The service curve of a server and the rate of its link.
 #[derive(Clone, Debug)]
-pub(super) struct Pace {
+pub(super) struct ServicePace {
     /// Rates and latencies, the latencies shortened by the head start.
     pieces: Vec<(Rate, u64)>,
     /// What the link carries, where that counts.
     link: Option<Rate>,
 }
 
-impl Pace {
+impl ServicePace {
     /// Returns the pace of a server that has a head start in each busy period.
     ///
     /// # Panics

@@ -3,17 +3,19 @@
 
 use std::fmt;
 
-use calculus::analysis::{Analysis, FlowBound, FlowId, HopBound, Network, NotApplicable, ServerId};
+use calculus::analysis::{
+    Analysis, FlowBound, FlowId, HopBound, NotApplicable, ServerGraph, ServerId,
+};
 use units::fine::{Data, Time};
 
 use super::adversary::{self, Effort};
 use super::family::{self, Family};
-use super::observed::Observed;
+use super::observed::ObservedMaxima;
 
 /// The name of the least of several methods.
 pub const BEST: &str = "best";
 
-pub type Analyze = fn(&Network) -> Result<Analysis, NotApplicable>;
+pub type Analyze = fn(&ServerGraph) -> Result<Analysis, NotApplicable>;
 
 /// A method, and how often it is asked.
 #[derive(Clone, Copy, Debug)]
@@ -43,18 +45,18 @@ pub struct Outcome {
     /// The seed of the network.
     pub seed: u64,
     pub family: Family,
-    pub network: Network,
+    pub network: ServerGraph,
     /// What was seen, unless the network cannot be simulated.
-    pub observed: Option<Observed>,
+    pub observed: Option<ObservedMaxima>,
     /// What the methods say, those that were asked.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<MethodAnswer>,
     /// Where more was seen than was promised.
     pub violations: Vec<Violation>,
 }
 
 /// What a method says of a network.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct MethodAnswer {
     pub candidate: Candidate,
     /// Its bounds, or why it has none.
     pub analysis: Result<Analysis, NotApplicable>,
@@ -67,12 +69,12 @@ pub struct Violation {
     pub seed: u64,
     pub method: &'static str,
     pub flow: FlowId,
-    pub promise: Promise,
+    pub promise: CheckedPromise,
 }
 
 /// A bound, and what exceeds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Promise {
+pub enum CheckedPromise {
     /// The delay of the flow, from end to end.
     Delay { bound: Time, observed: Time },
     /// The delay of the flow at a server.
@@ -108,7 +110,7 @@ impl Check {
             .iter()
             .filter(|it| seed.is_multiple_of(it.one_in));
         let answers: Vec<_> = asked
-            .map(|it| Answer {
+            .map(|it| MethodAnswer {
                 candidate: *it,
                 analysis: (it.analyze)(&drawn.network),
             })
@@ -146,12 +148,12 @@ struct Comparison<'a> {
     seed: u64,
     method: &'static str,
     share_percent: u64,
-    observed: &'a Observed,
+    observed: &'a ObservedMaxima,
     violations: &'a mut Vec<Violation>,
 }
 
 impl Comparison<'_> {
-    fn compare(&mut self, network: &Network, analysis: &Analysis) {
+    fn compare(&mut self, network: &ServerGraph, analysis: &Analysis) {
         assert_eq!(
             analysis.flows.len(),
             network.flows().len(),
@@ -172,17 +174,17 @@ impl Comparison<'_> {
         if let Some(bound) = promised.delay.map(|it| self.share_of_time(it))
             && observed > bound
         {
-            self.note(flow, Promise::Delay { bound, observed });
+            self.note(flow, CheckedPromise::Delay { bound, observed });
         }
         let observed = self.observed.backlogs[flow.index()];
         if let Some(bound) = promised.backlog.map(|it| self.share_of_data(it))
             && observed > bound
         {
-            self.note(flow, Promise::Backlog { bound, observed });
+            self.note(flow, CheckedPromise::Backlog { bound, observed });
         }
     }
 
-    fn compare_hop(&mut self, network: &Network, flow: FlowId, promised: &HopBound) {
+    fn compare_hop(&mut self, network: &ServerGraph, flow: FlowId, promised: &HopBound) {
         let server = promised.server;
         let path = network.path(flow);
         let hop = path.iter().position(|it| *it == server);
@@ -193,7 +195,7 @@ impl Comparison<'_> {
         {
             self.note(
                 flow,
-                Promise::HopDelay {
+                CheckedPromise::HopDelay {
                     server,
                     bound,
                     observed,
@@ -206,7 +208,7 @@ impl Comparison<'_> {
         {
             self.note(
                 flow,
-                Promise::ServerBacklog {
+                CheckedPromise::ServerBacklog {
                     server,
                     bound,
                     observed,
@@ -215,7 +217,7 @@ impl Comparison<'_> {
         }
     }
 
-    fn note(&mut self, flow: FlowId, promise: Promise) {
+    fn note(&mut self, flow: FlowId, promise: CheckedPromise) {
         self.violations.push(Violation {
             seed: self.seed,
             method: self.method,
@@ -239,7 +241,7 @@ fn share(bound: u64, percent: u64) -> u64 {
 }
 
 /// Returns the flows for which a method has less than `best`.
-fn not_the_least(seed: u64, answers: &[Answer]) -> Vec<Violation> {
+fn not_the_least(seed: u64, answers: &[MethodAnswer]) -> Vec<Violation> {
     let mut violations = Vec::new();
     let best = answers.iter().find(|it| it.candidate.name == BEST);
     let Some(Ok(best)) = best.map(|it| &it.analysis) else {
@@ -254,7 +256,7 @@ fn not_the_least(seed: u64, answers: &[Answer]) -> Vec<Violation> {
                     seed,
                     method: BEST,
                     flow: FlowId(at),
-                    promise: Promise::Least {
+                    promise: CheckedPromise::Least {
                         best: best.delay,
                         other,
                     },
@@ -271,13 +273,13 @@ impl fmt::Display for Violation {
         let (method, flow) = (self.method, flow.0);
         write!(f, "seed {seed}: `{method}` promises flow {flow} ")?;
         match self.promise {
-            Promise::Delay { bound, observed } => write!(
+            CheckedPromise::Delay { bound, observed } => write!(
                 f,
                 "a delay of {} fs, and {} fs were seen",
                 bound.as_fs(),
                 observed.as_fs()
             ),
-            Promise::HopDelay {
+            CheckedPromise::HopDelay {
                 server,
                 bound,
                 observed,
@@ -288,13 +290,13 @@ impl fmt::Display for Violation {
                 server.0,
                 observed.as_fs()
             ),
-            Promise::Backlog { bound, observed } => write!(
+            CheckedPromise::Backlog { bound, observed } => write!(
                 f,
                 "a backlog of {} ubit, and {} ubit were seen",
                 bound.as_ubits(),
                 observed.as_ubits()
             ),
-            Promise::ServerBacklog {
+            CheckedPromise::ServerBacklog {
                 server,
                 bound,
                 observed,
@@ -305,7 +307,7 @@ impl fmt::Display for Violation {
                 bound.as_ubits(),
                 observed.as_ubits()
             ),
-            Promise::Least { best, other } => write!(
+            CheckedPromise::Least { best, other } => write!(
                 f,
                 "the least delay of all, {:?} fs, and another method has {} fs",
                 best.map(Time::as_fs),

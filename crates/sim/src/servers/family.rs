@@ -3,7 +3,9 @@
 //! Rates are chosen so that a bit takes a whole number of femtoseconds: then
 //! the simulator rounds nothing.
 
-use calculus::analysis::{Flow, Multiplexing, Network, RateLatency, Server, ServerId, TokenBucket};
+use calculus::analysis::{
+    Multiplexing, RateLatency, Server, ServerFlow, ServerGraph, ServerId, TokenBucket,
+};
 use units::fine::{Data, Rate, Time};
 
 use super::random::Random;
@@ -53,7 +55,7 @@ impl Family {
 #[derive(Clone, Debug)]
 pub struct Drawn {
     pub family: Family,
-    pub network: Network,
+    pub network: ServerGraph,
 }
 
 /// Rates of servers in Mbit/s.
@@ -95,7 +97,7 @@ pub fn draw(seed: u64) -> Drawn {
         })
         .collect();
     let rates = rates(&servers, &paths, &mut random);
-    let mut network = Network::new(servers).expect("every server has a rate");
+    let mut network = ServerGraph::new(servers).expect("every server has a rate");
     network.packetizer = packetizer;
     network.line_shaping = line_shaping;
     for (path, rate) in paths.into_iter().zip(rates) {
@@ -198,7 +200,7 @@ fn rates(servers: &[Server], paths: &[Vec<ServerId>], random: &mut Random) -> Ve
     weights.into_iter().map(|weight| weight * share).collect()
 }
 
-fn flow(path: Vec<ServerId>, rate_ubps: u64, packetizer: bool, random: &mut Random) -> Flow {
+fn flow(path: Vec<ServerId>, rate_ubps: u64, packetizer: bool, random: &mut Random) -> ServerFlow {
     let largest = random.pick(&PACKETS_BYTES);
     let packet_bits = 8 * random.between(64, largest);
     let (max_packet, burst_bits) = match packetizer {
@@ -222,7 +224,7 @@ fn flow(path: Vec<ServerId>, rate_ubps: u64, packetizer: bool, random: &mut Rand
         buckets.push(peak);
     }
     random.shuffle(&mut buckets);
-    Flow {
+    ServerFlow {
         buckets,
         path,
         max_packet: bits(max_packet),

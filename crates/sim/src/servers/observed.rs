@@ -1,11 +1,11 @@
 //! The longest delays and largest backlogs that runs have shown.
 
-use calculus::analysis::Network;
+use calculus::analysis::ServerGraph;
 use units::fine::{Data, Time};
 
 /// What has been seen of a network at most, over any number of runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Observed {
+pub struct ObservedMaxima {
     /// By flow: from its first server to its last.
     pub delays: Vec<Time>,
     /// By flow: how much of it was in the network at one time.
@@ -16,10 +16,10 @@ pub struct Observed {
     pub server_backlogs: Vec<Data>,
 }
 
-impl Observed {
+impl ObservedMaxima {
     /// Nothing has been seen yet.
     #[must_use]
-    pub fn nothing(network: &Network) -> Self {
+    pub fn nothing(network: &ServerGraph) -> Self {
         let flows = network.flows().len();
         let hops = network.flows().map(|flow| network.path(flow).len());
         Self {

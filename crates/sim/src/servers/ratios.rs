@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::check::{Answer, Outcome};
+use super::check::{MethodAnswer, Outcome};
 use super::family::Family;
 
 /// Ratios are counted in steps of one percent.
@@ -76,7 +76,7 @@ impl Tallies {
 }
 
 impl Tally {
-    fn count(&mut self, answer: &Answer, outcome: &Outcome) {
+    fn count(&mut self, answer: &MethodAnswer, outcome: &Outcome) {
         let Ok(analysis) = &answer.analysis else {
             self.does_not_apply += 1;
             return;

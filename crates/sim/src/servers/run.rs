@@ -11,11 +11,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use calculus::analysis::{FlowId, Multiplexing, Network, ServerId};
+use calculus::analysis::{FlowId, Multiplexing, ServerGraph, ServerId};
 use units::fine::{Data, Rate, Time};
 
-use super::behaviour::{Behaviour, Choice, Pace};
-use super::observed::Observed;
+use super::behaviour::{Behaviour, Choice, ServicePace};
+use super::observed::ObservedMaxima;
 use super::source::{self, Emission, Pattern};
 
 /// A burst is cut into about so many granules.
@@ -36,14 +36,14 @@ pub struct Conditions {
 /// Runs one network again and again.
 #[derive(Debug)]
 pub struct Simulator<'a> {
-    network: &'a Network,
+    network: &'a ServerGraph,
     /// By flow: the largest packet, or the granule.
     largest: Vec<u64>,
-    paces: Vec<Pace>,
+    paces: Vec<ServicePace>,
     /// By server: what is not counted of its backlog.
     uncounted: Vec<u64>,
-    servers: Vec<State>,
-    packets: Vec<Packet>,
+    servers: Vec<ServerState>,
+    packets: Vec<ServerPacket>,
     /// When each packet came to each server of its path.
     arrivals: Vec<u64>,
     sources: Vec<std::vec::IntoIter<Emission>>,
@@ -53,7 +53,7 @@ pub struct Simulator<'a> {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Packet {
+struct ServerPacket {
     flow: u32,
     hop: u32,
     ubits: u64,
@@ -66,7 +66,7 @@ struct Packet {
 }
 
 #[derive(Clone, Debug, Default)]
-struct State {
+struct ServerState {
     waiting: BinaryHeap<Reverse<Ticket>>,
     serves: Option<u32>,
     /// Whether it has settled when it chooses the next packet.
@@ -97,12 +97,12 @@ struct Ticket {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Event {
     at_fs: u64,
-    kind: Kind,
+    kind: ServerEvent,
     subject: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum ServerEvent {
     Leaves,
     Arrives,
     Sends,
@@ -113,7 +113,7 @@ impl<'a> Simulator<'a> {
     /// Prepares a network, or returns nothing if it is a fluid whose servers
     /// have no latency that granules could be hidden in.
     #[must_use]
-    pub fn new(network: &'a Network) -> Option<Self> {
+    pub fn new(network: &'a ServerGraph) -> Option<Self> {
         let granule = match network.packetizer {
             true => None,
             false => Some(granule(network)?),
@@ -124,7 +124,7 @@ impl<'a> Simulator<'a> {
         };
         let pace = |(server, at): (_, u32)| {
             let head_start = granule.map_or(0, |it| head_start(network, ServerId(at), it));
-            Pace::new(server, network.line_shaping, head_start)
+            ServicePace::new(server, network.line_shaping, head_start)
         };
         let uncounted = |at| match granule {
             Some(granule) if network.line_shaping => {
@@ -139,7 +139,7 @@ impl<'a> Simulator<'a> {
                 .collect(),
             largest: network.flows().map(largest).collect(),
             paces: network.servers().iter().zip(0..).map(pace).collect(),
-            servers: vec![State::default(); network.servers().len()],
+            servers: vec![ServerState::default(); network.servers().len()],
             packets: Vec::new(),
             arrivals: Vec::new(),
             sources: Vec::new(),
@@ -160,17 +160,17 @@ impl<'a> Simulator<'a> {
     /// # Panics
     ///
     /// If the conditions are those of another network.
-    pub fn run(&mut self, conditions: &Conditions, observed: &mut Observed) {
+    pub fn run(&mut self, conditions: &Conditions, observed: &mut ObservedMaxima) {
         assert_eq!(conditions.patterns.len(), self.largest.len());
         assert_eq!(conditions.behaviours.len(), self.paces.len());
         self.start(conditions);
         while let Some(Reverse(event)) = self.calendar.pop() {
             self.events += 1;
             match event.kind {
-                Kind::Leaves => self.leave(event, conditions, observed),
-                Kind::Arrives => self.arrive(event, conditions, observed),
-                Kind::Sends => self.send(event, conditions),
-                Kind::Chooses => self.choose(event, conditions),
+                ServerEvent::Leaves => self.leave(event, conditions, observed),
+                ServerEvent::Arrives => self.arrive(event, conditions, observed),
+                ServerEvent::Sends => self.send(event, conditions),
+                ServerEvent::Chooses => self.choose(event, conditions),
             }
         }
     }
@@ -232,7 +232,7 @@ impl<'a> Simulator<'a> {
             let largest = self.largest[flow.index()];
             let emissions = source::emissions(buckets, largest, pattern, conditions.until_fs);
             if let Some(first) = emissions.first() {
-                self.schedule(first.at_fs, Kind::Sends, flow.0);
+                self.schedule(first.at_fs, ServerEvent::Sends, flow.0);
             }
             self.sources.push(emissions.into_iter());
         }
@@ -244,10 +244,10 @@ impl<'a> Simulator<'a> {
         let emission = source.next().expect("a source sends what it has");
         let next = source.as_slice().first().map(|next| next.at_fs);
         if let Some(at_fs) = next {
-            self.schedule(at_fs, Kind::Sends, event.subject);
+            self.schedule(at_fs, ServerEvent::Sends, event.subject);
         }
         let packet = number(self.packets.len());
-        self.packets.push(Packet {
+        self.packets.push(ServerPacket {
             rank: conditions.ranks[event.subject as usize],
             order: self.events,
             flow: event.subject,
@@ -258,10 +258,10 @@ impl<'a> Simulator<'a> {
         });
         let hops = self.network.path(FlowId(event.subject)).len();
         self.arrivals.resize(self.arrivals.len() + hops, 0);
-        self.schedule(event.at_fs, Kind::Arrives, packet);
+        self.schedule(event.at_fs, ServerEvent::Arrives, packet);
     }
 
-    fn arrive(&mut self, event: Event, conditions: &Conditions, observed: &mut Observed) {
+    fn arrive(&mut self, event: Event, conditions: &Conditions, observed: &mut ObservedMaxima) {
         let packet = self.packets[event.subject as usize];
         let flow = FlowId(packet.flow);
         self.arrivals[(packet.first + packet.hop) as usize] = event.at_fs;
@@ -335,7 +335,7 @@ impl<'a> Simulator<'a> {
             state.lazy_since = None;
         }
         state.chooses = true;
-        self.schedule(chooses_at, Kind::Chooses, server.0);
+        self.schedule(chooses_at, ServerEvent::Chooses, server.0);
     }
 
     fn choose(&mut self, event: Event, conditions: &Conditions) {
@@ -364,10 +364,10 @@ impl<'a> Simulator<'a> {
                 }
             }
         };
-        self.schedule(leaves_at, Kind::Leaves, event.subject);
+        self.schedule(leaves_at, ServerEvent::Leaves, event.subject);
     }
 
-    fn leave(&mut self, event: Event, conditions: &Conditions, observed: &mut Observed) {
+    fn leave(&mut self, event: Event, conditions: &Conditions, observed: &mut ObservedMaxima) {
         let server = ServerId(event.subject);
         let state = &mut self.servers[server.index()];
         let id = state.serves.take().expect("what leaves was served");
@@ -383,7 +383,7 @@ impl<'a> Simulator<'a> {
         *most = (*most).max(Time::from_fs(event.at_fs - arrived));
         if hop + 1 < observed.hop_delays[flow].len() {
             packet.hop += 1;
-            self.schedule(event.at_fs, Kind::Arrives, id);
+            self.schedule(event.at_fs, ServerEvent::Arrives, id);
         } else {
             packet.end_to_end = event.at_fs - self.arrivals[packet.first as usize];
             let most = &mut observed.delays[flow];
@@ -404,11 +404,11 @@ impl<'a> Simulator<'a> {
             self.begin(now, server, conditions);
         } else {
             state.chooses = true;
-            self.schedule(now, Kind::Chooses, server.0);
+            self.schedule(now, ServerEvent::Chooses, server.0);
         }
     }
 
-    fn schedule(&mut self, at_fs: u64, kind: Kind, subject: u32) {
+    fn schedule(&mut self, at_fs: u64, kind: ServerEvent, subject: u32) {
         self.calendar.push(Reverse(Event {
             at_fs,
             kind,
@@ -418,13 +418,13 @@ impl<'a> Simulator<'a> {
 }
 
 /// Returns the most that a flow sends at once.
-fn burst(network: &Network, flow: FlowId) -> Data {
+fn burst(network: &ServerGraph, flow: FlowId) -> Data {
     let bursts = network.buckets(flow).iter().map(|bucket| bucket.burst);
     bursts.min().unwrap_or_default()
 }
 
 /// Returns a granule that cuts the largest burst finely and fits into every latency.
-fn granule(network: &Network) -> Option<Data> {
+fn granule(network: &ServerGraph) -> Option<Data> {
     let largest = network.flows().map(|flow| burst(network, flow)).max()?;
     let mut granule = largest.as_ubits().div_ceil(GRANULES_OF_A_BURST);
     for (server, at) in network.servers().iter().zip(0..) {
@@ -438,7 +438,7 @@ fn granule(network: &Network) -> Option<Data> {
 }
 
 /// Returns how much earlier a server begins because it serves granules.
-fn head_start(network: &Network, server: ServerId, granule: Data) -> u64 {
+fn head_start(network: &ServerGraph, server: ServerId, granule: Data) -> u64 {
     let hidden = granule.as_ubits() * granules_hidden(network, server);
     let time = slowest(network, server).longest_for(Data::from_ubits(hidden));
     time.map_or(0, Time::as_fs)
@@ -447,7 +447,7 @@ fn head_start(network: &Network, server: ServerId, granule: Data) -> u64 {
 /// Returns how many granules a server has to make up for: the one that it serves
 /// and, where links shape fluids, one from each server before it and one more for
 /// the pace of the link.
-fn granules_hidden(network: &Network, server: ServerId) -> u64 {
+fn granules_hidden(network: &ServerGraph, server: ServerId) -> u64 {
     if !network.line_shaping {
         return 1;
     }
@@ -460,7 +460,7 @@ fn granules_hidden(network: &Network, server: ServerId) -> u64 {
     2 + before.len() as u64
 }
 
-fn slowest(network: &Network, server: ServerId) -> Rate {
+fn slowest(network: &ServerGraph, server: ServerId) -> Rate {
     let rates = network.server(server).service.iter().map(|it| it.rate);
     let serving = rates.filter(|rate| *rate > Rate::ZERO);
     serving.min().unwrap_or_default()

@@ -17,10 +17,10 @@ use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
 
 use super::attendant::Attendant;
-use super::device::{Carrier, Departure, Device, Happening, Sent};
+use super::device::{Carrier, Departure, Device, Happening, SentFrame};
 use super::lesson::{self, Taught};
 use super::wire_time::{SEGMENT_MAX, on_cable, segment_length};
-use crate::emulation::{Behaviour, Dice, Fate, Pace, Stage};
+use crate::emulation::{Behaviour, Dice, Fate, Pace, ProcessingQueue};
 use crate::parts::Processing;
 
 const CONNECTION: ConnectionId = ConnectionId(0);
@@ -50,7 +50,7 @@ pub struct CoreSwitch {
 enum Hold {
     /// Always the same; with when the stage is free.
     Exact(Processing, Instant),
-    Emulated(Box<Stage>),
+    Emulated(Box<ProcessingQueue>),
 }
 
 #[derive(Debug)]
@@ -88,7 +88,9 @@ impl CoreSwitch {
         let dice = Dice::new(seed, 0);
         let count = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
         let hold = match behaviour.clone() {
-            Some(behaviour) => Hold::Emulated(Box::new(Stage::new(behaviour, dice.clone()))),
+            Some(behaviour) => {
+                Hold::Emulated(Box::new(ProcessingQueue::new(behaviour, dice.clone())))
+            }
             None => Hold::Exact(
                 Processing {
                     latency: profile.longest_latency(),
@@ -232,7 +234,7 @@ impl CoreSwitch {
             let begins = self.control_free.max(now);
             let whole = on_cable(segment_length(segment));
             self.control_free = begins + self.rate.time_to_send(whole).round_up();
-            let sent = Sent::Control(segment.into());
+            let sent = SentFrame::Control(segment.into());
             self.departures.push_back(Departure { begins, sent });
         }
     }
@@ -243,7 +245,7 @@ impl CoreSwitch {
             match output {
                 Output::Transmit { port, bytes, .. } => {
                     let place = (port.0 as usize).wrapping_sub(1);
-                    let sent = Sent::Frame(PortIndex(place), bytes.into());
+                    let sent = SentFrame::Frame(PortIndex(place), bytes.into());
                     self.departures.push_back(Departure { begins: now, sent });
                 }
                 Output::Send { bytes, .. } => {

@@ -32,12 +32,12 @@ pub enum Carrier {
 pub struct Departure {
     /// When the first bit of the preamble leaves.
     pub begins: Instant,
-    pub sent: Sent,
+    pub sent: SentFrame,
 }
 
 /// A frame that a device sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sent {
+pub enum SentFrame {
     Frame(PortIndex, Arc<[u8]>),
     /// With these bytes of the control connection.
     Control(Arc<[u8]>),

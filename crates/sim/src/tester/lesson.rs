@@ -1,6 +1,6 @@
 //! How a device under test learns what to do with frames, before it is measured.
 
-use measure::trial::{MOST_PORTS, PortIndex, Station};
+use measure::trial::{MOST_PORTS, PlayedStation, PortIndex};
 use wire::openflow::oxm::Masked;
 use wire::openflow::{
     Action, Actions, Fields, FlowMod, GroupId, Instruction, Instructions, MatchField, PortNumber,
@@ -20,7 +20,7 @@ const ACROSS: u16 = 1;
 pub enum Taught {
     /// Whoever tests it, by orders.
     ByTester,
-    /// It has an entry for every station ([`Station`]), and carries everything else
+    /// It has an entry for every station ([`PlayedStation`]), and carries everything else
     /// from the first port to the second and back.
     Beforehand,
     /// The same, but what goes to the second port has a detour by the third, which a
@@ -76,7 +76,7 @@ fn entries(ports: u32, towards: impl Fn(PortNumber) -> Action) -> Vec<u8> {
         entry.emit(TransactionId(0), &mut bytes);
     };
     for port in 0..(ports as usize).min(MOST_PORTS) {
-        let station = Station::at(PortIndex(port));
+        let station = PlayedStation::at(PortIndex(port));
         let field = MatchField::EthDst(Masked::exact(station.mac));
         add(TO_STATION, field, station.device_port);
     }

@@ -7,7 +7,7 @@ use units::{BitRate, Duration, Instant};
 use wire::openflow::DatapathId;
 use wire::openflow10::PortNumber;
 
-use super::device::{Departure, Device, Happening, Sent};
+use super::device::{Departure, Device, Happening, SentFrame};
 use crate::zodiac_fx::{self, Frame, Input, OPENFLOW_PORTS, Profile, ZodiacFx};
 
 /// Longer than adding an entry takes.
@@ -85,9 +85,9 @@ impl Device for SmallSwitch {
         let sent = match output.sent {
             zodiac_fx::Sent::Frame { port, frame } => {
                 let place = OPENFLOW_PORTS.iter().position(|it| *it == port);
-                Sent::Frame(PortIndex(place.unwrap_or(usize::MAX)), frame.bytes)
+                SentFrame::Frame(PortIndex(place.unwrap_or(usize::MAX)), frame.bytes)
             }
-            zodiac_fx::Sent::Control(bytes) => Sent::Control(bytes.into()),
+            zodiac_fx::Sent::Control(bytes) => SentFrame::Control(bytes.into()),
         };
         Some(Departure {
             begins: output.begins,

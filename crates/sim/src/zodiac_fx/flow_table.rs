@@ -11,7 +11,7 @@
 use calculus::loko::processing_time::{MatchField, MatchFields, glance_time};
 use units::Delay;
 use wire::openflow::Cookie;
-use wire::openflow10::{Action, Match, PortNumber};
+use wire::openflow10::{Action, Match10, PortNumber};
 
 use super::frame::Fields;
 
@@ -20,7 +20,7 @@ pub const ENTRIES_MAX: usize = 128;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    pub matching: Match,
+    pub matching: Match10,
     /// Which of several comes first: the highest.
     pub priority: u16,
     /// What the controller wrote on it.
@@ -36,9 +36,9 @@ pub struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
     /// Those with the same match and priority.
-    Strict(Match, u16),
+    Strict(Match10, u16),
     /// Those that the match covers.
-    Covered(Match),
+    Covered(Match10),
 }
 
 /// What an order came across; the time that it took follows from it.
@@ -156,11 +156,12 @@ impl Which {
 }
 
 /// Tells whether every frame of `inner` is one of `outer` (OF10 section 4.6).
-pub(super) fn covers(outer: &Match, inner: &Match) -> bool {
+pub(super) fn covers(outer: &Match10, inner: &Match10) -> bool {
     fn of<T: PartialEq>(outer: Option<T>, inner: Option<T>) -> bool {
         outer.is_none() || outer == inner
     }
-    let network = |outer: wire::openflow10::Network, inner: wire::openflow10::Network| {
+    let network = |outer: wire::openflow10::AddressPrefix,
+                   inner: wire::openflow10::AddressPrefix| {
         let mask = outer.mask().to_bits();
         outer.prefix_length() <= inner.prefix_length()
             && inner.address().to_bits() & mask == outer.address().to_bits()
@@ -197,7 +198,7 @@ pub(super) fn sends_to(entry: &Entry, out_port: PortNumber) -> bool {
 }
 
 /// Returns the fields that a match looks at.
-fn fields_of(matching: &Match) -> MatchFields {
+fn fields_of(matching: &Match10) -> MatchFields {
     let fields = [
         (matching.in_port.is_some(), MatchField::InPort),
         (matching.dl_src.is_some(), MatchField::DlSrc),

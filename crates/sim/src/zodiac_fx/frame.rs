@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use units::DataSize;
 use wire::ethernet::{EtherType, Header, MacAddress, SHORTEST_FRAME};
-use wire::openflow10::{Match, PortNumber};
+use wire::openflow10::{Match10, PortNumber};
 use wire::{ipv4, udp};
 
 /// The length of the check sequence, which the bytes of a frame leave out.
@@ -60,7 +60,7 @@ impl Fields {
             in_port,
             dl_src: MacAddress([0; 6]),
             dl_dst: MacAddress([0; 6]),
-            dl_vlan: Match::NO_VLAN,
+            dl_vlan: Match10::NO_VLAN,
             dl_vlan_pcp: 0,
             dl_type: EtherType(0),
             nw_tos: 0,
@@ -80,8 +80,8 @@ impl Fields {
     }
 
     /// Tells whether an entry with this match takes the frame.
-    pub(super) fn agree_with(&self, wanted: &Match) -> bool {
-        let within = |network: wire::openflow10::Network, address: u32| {
+    pub(super) fn agree_with(&self, wanted: &Match10) -> bool {
+        let within = |network: wire::openflow10::AddressPrefix, address: u32| {
             address & network.mask().to_bits() == network.address().to_bits()
         };
         wanted.in_port.is_none_or(|it| it == self.in_port)

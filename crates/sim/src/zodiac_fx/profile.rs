@@ -17,7 +17,7 @@ pub struct Profile {
     /// The same for a frame of the native port, which is switched by addresses.
     pub native_pass: Delay,
     /// How long the processor works on a frame.
-    pub work: Work,
+    pub work: ProcessorWork,
     /// What the main loop does after each frame before it takes the next.
     pub rest_of_loop: Delay,
     /// The buffers in memory, for frames that wait for the processor.
@@ -35,7 +35,7 @@ pub struct Profile {
 
 /// How long a processor works on a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum ProcessorWork {
     /// As the firmware of the Zodiac FX does, entry by entry:
     /// [`calculus::loko::processing_time`].
     EntryByEntry,
@@ -64,7 +64,7 @@ impl Profile {
         inner_rate: BitRate::from_mbps(100),
         pass: Delay::from_us(1),
         native_pass: Delay::from_ns(2_070),
-        work: Work::EntryByEntry,
+        work: ProcessorWork::EntryByEntry,
         rest_of_loop: Delay::from_us(4),
         buffers: 24,
         buffer: DataSize::from_bytes(128),
@@ -85,7 +85,7 @@ impl Profile {
         inner_rate: BitRate::from_mbps(1_000),
         pass: Delay::from_us(1),
         native_pass: Delay::from_us(1),
-        work: Work::Flat {
+        work: ProcessorWork::Flat {
             fixed: Delay::from_ns(7_596),
             per_byte: Delay::from_ps(7_234),
             latency: Delay::from_us(30),

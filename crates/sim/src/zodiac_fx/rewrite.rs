@@ -59,16 +59,16 @@ pub(super) fn carry_out(actions: &[Action], bytes: &Arc<[u8]>) -> Done {
 }
 
 /// Returns the action of LOKO Table 1 that takes as long.
-const fn timed_as(action: Action) -> processing_time::Action {
+const fn timed_as(action: Action) -> processing_time::LokoAction {
     match action {
-        Action::Output { .. } | Action::Enqueue { .. } => processing_time::Action::Output,
-        Action::SetVlanVid(_) => processing_time::Action::SetVlanId,
-        Action::SetVlanPcp(_) => processing_time::Action::SetVlanPcp,
-        Action::StripVlan => processing_time::Action::StripVlan,
-        Action::SetDlSrc(_) | Action::SetDlDst(_) => processing_time::Action::SetDlSrc,
-        Action::SetNwSrc(_) | Action::SetNwDst(_) => processing_time::Action::SetNwSrc,
-        Action::SetNwTos(_) => processing_time::Action::SetNwTos,
-        Action::SetTpSrc(_) | Action::SetTpDst(_) => processing_time::Action::SetTpSrc,
+        Action::Output { .. } | Action::Enqueue { .. } => processing_time::LokoAction::Output,
+        Action::SetVlanVid(_) => processing_time::LokoAction::SetVlanId,
+        Action::SetVlanPcp(_) => processing_time::LokoAction::SetVlanPcp,
+        Action::StripVlan => processing_time::LokoAction::StripVlan,
+        Action::SetDlSrc(_) | Action::SetDlDst(_) => processing_time::LokoAction::SetDlSrc,
+        Action::SetNwSrc(_) | Action::SetNwDst(_) => processing_time::LokoAction::SetNwSrc,
+        Action::SetNwTos(_) => processing_time::LokoAction::SetNwTos,
+        Action::SetTpSrc(_) | Action::SetTpDst(_) => processing_time::LokoAction::SetTpSrc,
     }
 }
 

@@ -10,7 +10,7 @@ use units::DataSize;
 use wire::ethernet::{EtherType, Header, MacAddress};
 use wire::ipv4::PROTOCOL_UDP;
 use wire::openflow::TransactionId;
-use wire::openflow10::{Action, Actions, FlowMod, Match, Network, PortNumber};
+use wire::openflow10::{Action, Actions, AddressPrefix, FlowMod, Match10, PortNumber};
 
 use super::Frame;
 use super::frame::datagram;
@@ -55,7 +55,7 @@ pub fn orders_of(setting: &Setting) -> Vec<Vec<u8>> {
 }
 
 /// Returns the order to add one entry.
-pub fn order(matching: Match, priority: u16, actions: &[Action]) -> Vec<u8> {
+pub fn order(matching: Match10, priority: u16, actions: &[Action]) -> Vec<u8> {
     let order = FlowMod {
         matching,
         priority,
@@ -79,15 +79,15 @@ pub fn priority_of(priorities: Priorities, place: u64) -> u16 {
 }
 
 /// Returns a match on these fields that takes [`frame_of`].
-fn match_on(fields: MatchFields) -> Match {
+fn match_on(fields: MatchFields) -> Match10 {
     let frame = frame_of(DataSize::ZERO);
     let none = MacAddress([0; 6]);
     let header = Header::parse(&frame.bytes).map(|(header, _)| header);
     let (source, destination) = header.map_or((none, none), |it| (it.source, it.destination));
     let network = |field, address| match fields.contains(field) {
-        true if fields == MatchFields::MASKED_NW_DST => Network::new(address, PREFIX),
-        true => Network::host(address),
-        false => Network::ANY,
+        true if fields == MatchFields::MASKED_NW_DST => AddressPrefix::new(address, PREFIX),
+        true => AddressPrefix::host(address),
+        false => AddressPrefix::ANY,
     };
     let has = |field| fields.contains(field);
     let above_ethernet = [
@@ -97,7 +97,7 @@ fn match_on(fields: MatchFields) -> Match {
         MatchField::TpSrc,
         MatchField::TpDst,
     ];
-    Match {
+    Match10 {
         in_port: has(MatchField::InPort).then_some(FROM),
         dl_src: has(MatchField::DlSrc).then_some(source),
         dl_dst: has(MatchField::DlDst).then_some(destination),
@@ -111,19 +111,19 @@ fn match_on(fields: MatchFields) -> Match {
         nw_dst: network(MatchField::NwDst, DESTINATION.0),
         tp_src: has(MatchField::TpSrc).then_some(SOURCE.1),
         tp_dst: has(MatchField::TpDst).then_some(DESTINATION.1),
-        ..Match::ANY
+        ..Match10::ANY
     }
 }
 
 /// Returns a match on the same fields that takes no frame of the experiment.
-pub fn dummy(like: Match, place: u64) -> Match {
+pub fn dummy(like: Match10, place: u64) -> Match10 {
     let number = u16::try_from(place).unwrap_or(0);
     let [high, low] = number.to_be_bytes();
-    let elsewhere = |network: Network| match network.prefix_length() {
-        0 => Network::ANY,
-        prefix => Network::new(Ipv4Addr::new(172, high, low, 1), prefix),
+    let elsewhere = |network: AddressPrefix| match network.prefix_length() {
+        0 => AddressPrefix::ANY,
+        prefix => AddressPrefix::new(Ipv4Addr::new(172, high, low, 1), prefix),
     };
-    Match {
+    Match10 {
         in_port: like.in_port.map(|_| PortNumber(3)),
         dl_src: like.dl_src.map(|_| MacAddress([2, 1, 0, 0, high, low])),
         dl_dst: like.dl_dst.map(|_| MacAddress([2, 1, 0, 0, high, low])),
@@ -135,8 +135,8 @@ pub fn dummy(like: Match, place: u64) -> Match {
     }
 }
 
-fn actions_of(action: processing_time::Action) -> Vec<Action> {
-    use processing_time::Action as Timed;
+fn actions_of(action: processing_time::LokoAction) -> Vec<Action> {
+    use processing_time::LokoAction as Timed;
     let change = match action {
         Timed::Output => None,
         Timed::SetVlanId => Some(Action::SetVlanVid(7)),
@@ -150,14 +150,14 @@ fn actions_of(action: processing_time::Action) -> Vec<Action> {
     change.into_iter().chain([Action::output(TO)]).collect()
 }
 /// Returns the five-tuple of a flow.
-pub fn five_tuple(from: (Ipv4Addr, u16), to: (Ipv4Addr, u16)) -> Match {
-    Match {
+pub fn five_tuple(from: (Ipv4Addr, u16), to: (Ipv4Addr, u16)) -> Match10 {
+    Match10 {
         dl_type: Some(EtherType::IPV4),
         nw_proto: Some(PROTOCOL_UDP),
-        nw_src: Network::host(from.0),
-        nw_dst: Network::host(to.0),
+        nw_src: AddressPrefix::host(from.0),
+        nw_dst: AddressPrefix::host(to.0),
         tp_src: Some(from.1),
         tp_dst: Some(to.1),
-        ..Match::ANY
+        ..Match10::ANY
     }
 }

@@ -72,7 +72,7 @@ fn the_native_port_takes_no_frames_of_the_data_plane() {
 #[test]
 fn the_other_device_of_the_paper_has_its_throughput() {
     let Profile {
-        work: profile::Work::Flat {
+        work: profile::ProcessorWork::Flat {
             fixed, per_byte, ..
         },
         ..

@@ -1,5 +1,7 @@
 use calculus::loko::SwitchModel;
-use calculus::loko::processing_time::{Action, MatchFields, Priorities as Put, Setting, UsedEntry};
+use calculus::loko::processing_time::{
+    LokoAction, MatchFields, Priorities as Put, Setting, UsedEntry,
+};
 use measure::method::data_plane::capacity::{
     carry, computed_behind_link, fill, held_at_first_loss, line_rate, search,
 };
@@ -150,7 +152,7 @@ fn put_in(table: &TableSetting, size: u16) -> Setting {
     let fields = fields
         .clone()
         .find(|(name, _)| *name == table.fields.name());
-    let actions = Action::OF_TABLE_1.iter();
+    let actions = LokoAction::OF_TABLE_1.iter();
     let action = actions
         .clone()
         .find(|(name, _)| *name == table.rewrite.name());

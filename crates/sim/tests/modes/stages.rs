@@ -1,9 +1,9 @@
 //! A flow breaks its contract while others fill the link: what each strategy makes of
 //! it, with whole switches.
 
-use sim::modes::deployment::{Strategy, Treatment};
-use sim::modes::stage::{Breach, ControllerTimes, Device, Seen, Stage, StagedFlow};
-use sim::modes::topology::Topology;
+use sim::modes::deployment::{LevelTreatment, Strategy};
+use sim::modes::stage::{Breach, ControllerTimes, Device, ModeSetup, ObservedChange, StagedFlow};
+use sim::modes::topology::ModeTopology;
 use sim::parts::Processing;
 use units::{BitRate, Delay, Duration};
 
@@ -49,7 +49,7 @@ fn switches_that_tell_each_other_change_at_once_whatever_waits_in_queues() {
 
 /// Three switches in a line, two flows that matter less ahead of one that breaks its
 /// contract.
-fn play(strategy: Strategy) -> Seen {
+fn play(strategy: Strategy) -> ObservedChange {
     let flow = |from, phase, size_bytes, treatments| StagedFlow {
         from,
         to: from + 1,
@@ -61,15 +61,15 @@ fn play(strategy: Strategy) -> Seen {
         breach: None,
         quickens: None,
     };
-    let low = [Treatment::Queue(5), Treatment::Drop];
-    let high = [Treatment::Queue(4), Treatment::Queue(6)];
+    let low = [LevelTreatment::Queue(5), LevelTreatment::Drop];
+    let high = [LevelTreatment::Queue(4), LevelTreatment::Queue(6)];
     let breach = Breach {
         number: 3,
         size_bytes: 360_000,
     };
-    let stage = Stage {
+    let stage = ModeSetup {
         seed: 1,
-        topology: Topology::line(3),
+        topology: ModeTopology::line(3),
         hosts: vec![0, 2, 0, 2, 0, 2],
         flows: vec![
             StagedFlow {

@@ -2,7 +2,7 @@
 
 use controller::northbound::{
     Accepted, Decision, Event, FlowId, FlowSummary, Intent, IntentDecision, IntentState, Reply,
-    Request, Route, Said, Saying, Topology,
+    Request, Route, Said, Saying, TopologyCount,
 };
 use measure::capture::Captures;
 use measure::identity::{Catalogue, FlowKey, Numbering};
@@ -162,7 +162,7 @@ fn observe(
 }
 
 pub fn discover(blueprint: &Blueprint, world: &mut World) {
-    let expected = Topology {
+    let expected = TopologyCount {
         switches: blueprint.parts().switches.len(),
         links: blueprint.links.len(),
         hosts: blueprint.hosts.len(),
@@ -329,7 +329,7 @@ fn forged(
     match (intruder.claims, wish.kind) {
         (Claimed::Source, Kind::Goose) => {
             let (destination, application) = (group(flow), 0x3000 + own);
-            let config = goose::Config {
+            let config = goose::GooseConfig {
                 source: host_mac(wish.source),
                 destination,
                 vlan: intruder.vlan,
@@ -365,7 +365,7 @@ fn forged(
                 destination: addresses.destination,
                 port: addresses.destination_port,
             };
-            let source = Udp::new(&udp::Config {
+            let source = Udp::new(&udp::DatagramConfig {
                 addresses,
                 frame_length: 160,
                 contract,
@@ -439,7 +439,7 @@ fn source(flow: usize, wish: &Wish, start: Instant, until: Instant) -> Source {
     let (source, destination) = (host_mac(wish.source), group(flow));
     let application = application(flow, wish);
     match wish.kind {
-        Kind::Greedy => Source::Udp(Udp::new(&udp::Config {
+        Kind::Greedy => Source::Udp(Udp::new(&udp::DatagramConfig {
             addresses: addresses(flow, wish),
             frame_length: wish.frame,
             contract,
@@ -448,7 +448,7 @@ fn source(flow: usize, wish: &Wish, start: Instant, until: Instant) -> Source {
             until,
         })),
         Kind::SampledValues => {
-            let config = sampled_values::Config {
+            let config = sampled_values::SampledValuesConfig {
                 source,
                 destination,
                 vlan: None,
@@ -463,7 +463,7 @@ fn source(flow: usize, wish: &Wish, start: Instant, until: Instant) -> Source {
         }
         Kind::Goose => {
             let changes = (1u64..).map(|change| start + Duration::from_ms(17) * change);
-            let config = goose::Config {
+            let config = goose::GooseConfig {
                 source,
                 destination,
                 vlan: None,

@@ -7,7 +7,7 @@ mod textbook;
 use std::collections::BTreeSet;
 
 use sim::servers::adversary::Effort;
-use sim::servers::check::{Candidate, Check, Promise, Violation};
+use sim::servers::check::{Candidate, Check, CheckedPromise, Violation};
 use sim::servers::methods;
 use sim::servers::ratios::Tallies;
 
@@ -87,7 +87,7 @@ fn bounds_a_tenth_smaller_are_broken() {
 }
 
 fn is_delay(violation: &Violation) -> bool {
-    matches!(violation.promise, Promise::Delay { .. })
+    matches!(violation.promise, CheckedPromise::Delay { .. })
 }
 
 /// Returns all methods, the slow ones asked more often than in a run of many networks.

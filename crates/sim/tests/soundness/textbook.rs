@@ -9,12 +9,12 @@
 #![expect(clippy::unwrap_used, reason = "a helper of tests")]
 
 use calculus::analysis::{
-    Analysis, FlowBound, FlowId, Method, Multiplexing, Network, NotApplicable, ServerId,
+    Analysis, FlowBound, FlowId, Method, Multiplexing, NotApplicable, ServerGraph, ServerId,
     TokenBucket,
 };
 use units::fine::{Data, Time};
 
-pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
+pub fn analyze(network: &ServerGraph) -> Result<Analysis, NotApplicable> {
     let order = network.feed_forward_order();
     let order = order.map_err(|server| NotApplicable::Cycle { server })?;
     let mut bursts: Vec<_> = network
@@ -46,7 +46,7 @@ pub fn analyze(network: &Network) -> Result<Analysis, NotApplicable> {
     })
 }
 
-fn delay(network: &Network, id: ServerId, bursts: &[Data]) -> Time {
+fn delay(network: &ServerGraph, id: ServerId, bursts: &[Data]) -> Time {
     let crossings = network.crossings(id);
     let of = |it: &calculus::analysis::Crossing| bursts[it.flow.index()].as_ubits();
     let burst = Data::from_ubits(crossings.iter().map(of).sum());
@@ -68,7 +68,7 @@ fn delay(network: &Network, id: ServerId, bursts: &[Data]) -> Time {
     server.service.iter().filter_map(with).min().unwrap()
 }
 
-fn sustained(network: &Network, flow: FlowId) -> TokenBucket {
+fn sustained(network: &ServerGraph, flow: FlowId) -> TokenBucket {
     let buckets = network.buckets(flow).iter().copied();
     buckets.min_by_key(|bucket| bucket.rate).unwrap()
 }

@@ -49,7 +49,7 @@ pub(super) struct Bundles {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum BundleState {
     Open,
     Closed,
 }
@@ -67,7 +67,7 @@ enum Bundled<'a> {
 #[derive(Debug)]
 struct Bundle {
     flags: BundleFlags,
-    stage: Stage,
+    stage: BundleState,
     reach: Reach,
     count: usize,
     searches: usize,
@@ -94,9 +94,9 @@ impl Bundles {
     fn close(&mut self, id: BundleId, flags: BundleFlags) -> Result<(), BundleFailed> {
         let bundle = self.find(id, flags)?;
         match bundle.stage {
-            Stage::Closed => Err(BundleFailed::BundleClosed),
-            Stage::Open => {
-                bundle.stage = Stage::Closed;
+            BundleState::Closed => Err(BundleFailed::BundleClosed),
+            BundleState::Open => {
+                bundle.stage = BundleState::Closed;
                 Ok(())
             }
         }
@@ -127,7 +127,7 @@ impl Bundles {
             self.open(add.bundle, add.flags)?;
         }
         let bundle = self.find(add.bundle, add.flags)?;
-        if bundle.stage == Stage::Closed {
+        if bundle.stage == BundleState::Closed {
             return Err(BundleFailed::BundleClosed);
         }
         let searches = bundle.searches + usize::from(message.searches());
@@ -147,7 +147,7 @@ impl Bundle {
     const fn new(flags: BundleFlags) -> Self {
         Self {
             flags,
-            stage: Stage::Open,
+            stage: BundleState::Open,
             reach: Reach::Entries,
             count: 0,
             searches: 0,

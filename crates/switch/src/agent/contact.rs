@@ -10,7 +10,7 @@ use wire::openflow::{Echo, Message, TransactionId};
 use super::session::{ConnectionId, Outlet, Peer, Session, State};
 use super::{Agent, CloseReason, earlier};
 use crate::config::{FailMode, KeepAlive};
-use crate::pipeline::{Misses, Pipeline, Treatment};
+use crate::pipeline::{Forwarder, Misses, Pipeline};
 
 impl Agent {
     /// Takes note of whether a controller is there and whether one speaks
@@ -30,8 +30,8 @@ impl Agent {
             false => Misses::Dropped,
         };
         pipeline.treatment = match (self.fail_mode, in_contact) {
-            (FailMode::Standalone, false) => Treatment::Bridge,
-            (FailMode::Standalone, true) | (FailMode::Secure, _) => Treatment::Tables,
+            (FailMode::Standalone, false) => Forwarder::Bridge,
+            (FailMode::Standalone, true) | (FailMode::Secure, _) => Forwarder::Tables,
         };
     }
 

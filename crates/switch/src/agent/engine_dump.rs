@@ -7,7 +7,7 @@ use wire::openflow::{Fields, GroupId, MeterId, Sequence, TableId, TransactionId}
 use super::inspection::{Part, send};
 use super::session::Session;
 use super::statistics::PART_LOOKS;
-use super::sweep::{Cursor, Place};
+use super::sweep::{Cursor, SweptPlace};
 use crate::compiled::Form;
 use crate::pipeline::Pipeline;
 use crate::timeouts::EntryId;
@@ -126,9 +126,9 @@ fn entries<'a>(
 ) -> Option<Next> {
     for _ in 0..PART_LOOKS {
         match cursor.step(pipeline) {
-            Place::Entry(id) => items.push(entry(pipeline, form, id)),
-            Place::Empty => {}
-            Place::End => return None,
+            SweptPlace::Entry(id) => items.push(entry(pipeline, form, id)),
+            SweptPlace::Empty => {}
+            SweptPlace::End => return None,
         }
     }
     Some(Next::Entries(cursor))

@@ -17,7 +17,7 @@ use crate::entry::{Entry, Expiry};
 use crate::flow_table::{EntryIndex, FlowTable, Rule, TableFull};
 use crate::matching;
 use crate::pipeline::Pipeline;
-use crate::program::{Compiler, Place};
+use crate::program::{Compiler, InstructionSite};
 use crate::selection::{OutGroup, OutPort, Selection};
 use crate::timeouts::{EntryId, Timeouts, Verdict};
 
@@ -396,7 +396,7 @@ fn compile(pipeline: &Pipeline, flow_mod: &FlowMod<'_>, rule: &Rule) -> Result<P
     let compiler = Compiler {
         egress: &pipeline.egress,
         tables: u8::try_from(pipeline.tables.len()).expect("made from a u8"),
-        place: Place::Entry(flow_mod.table, rule),
+        place: InstructionSite::Entry(flow_mod.table, rule),
     };
     compiler.program(&flow_mod.instructions)
 }

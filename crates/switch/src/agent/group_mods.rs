@@ -23,7 +23,7 @@ use crate::counters::Tally;
 use crate::egress::Egress;
 use crate::group_table::{Bucket, GroupConfig, GroupIndex, Watch};
 use crate::pipeline::Pipeline;
-use crate::program::{Compiler, Place};
+use crate::program::{Compiler, InstructionSite};
 
 impl Agent {
     pub(super) fn group_mod(
@@ -188,7 +188,7 @@ fn bucket_actions(
     let compiler = Compiler {
         egress: &pipeline.egress,
         tables: u8::try_from(pipeline.tables.len()).expect("made from a u8"),
-        place: Place::Bucket,
+        place: InstructionSite::Bucket,
     };
     let mut set = ActionSet::new();
     set.write(&compiler.actions(&bucket.actions)?);

@@ -20,7 +20,7 @@ use super::modes::send_monitors;
 use super::police::PolicedDump;
 use super::session::{ConnectionId, Session};
 use super::statistics::PART_LOOKS;
-use super::sweep::{Cursor, Place};
+use super::sweep::{Cursor, SweptPlace};
 use crate::cost;
 use crate::pipeline::Pipeline;
 use crate::port::{Port, QUEUES};
@@ -247,9 +247,9 @@ impl LossesDump {
         let mut part = Part::MoreFollows;
         for _ in 0..PART_LOOKS {
             let id = match self.cursor.step(pipeline) {
-                Place::Entry(id) => id,
-                Place::Empty => continue,
-                Place::End => {
+                SweptPlace::Entry(id) => id,
+                SweptPlace::Empty => continue,
+                SweptPlace::End => {
                     part = Part::Last;
                     break;
                 }

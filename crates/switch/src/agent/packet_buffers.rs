@@ -23,19 +23,19 @@ const LAST_TURN: u16 = u16::MAX - 1;
 
 /// A frame that was kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(super) struct KeptFrame {
     /// The port at which it arrived.
     pub(super) in_port: PortNumber,
     pub(super) frame: Vec<u8>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct BufferSlot {
     /// How often the place was used before.
     turn: u16,
     since: Instant,
     /// Nothing if it was asked for.
-    kept: Option<Kept>,
+    kept: Option<KeptFrame>,
 }
 
 /// All frames that are kept.
@@ -44,7 +44,7 @@ pub(super) struct PacketBuffers {
     capacity: usize,
     hold: Duration,
     /// As many as were needed so far.
-    places: Vec<Place>,
+    places: Vec<BufferSlot>,
 }
 
 impl PacketBuffers {
@@ -71,14 +71,14 @@ impl PacketBuffers {
         in_port: PortNumber,
         frame: &[u8],
     ) -> Option<BufferId> {
-        let kept = Some(Kept {
+        let kept = Some(KeptFrame {
             in_port,
             frame: frame.to_vec(),
         });
         let since = now;
         if self.places.len() < self.capacity && self.places.iter().all(|it| it.kept.is_some()) {
             let turn = 0;
-            self.places.push(Place { turn, since, kept });
+            self.places.push(BufferSlot { turn, since, kept });
             return Some(id(self.places.len() - 1, turn));
         }
         // A free place first, else the oldest.
@@ -95,7 +95,7 @@ impl PacketBuffers {
         } else {
             place.turn + 1
         };
-        *place = Place { turn, since, kept };
+        *place = BufferSlot { turn, since, kept };
         Some(id(at, turn))
     }
 
@@ -120,7 +120,7 @@ impl PacketBuffers {
     /// # Errors
     ///
     /// Like [`check`](Self::check).
-    pub(super) fn take(&mut self, buffer: BufferId) -> Result<Kept, ErrorKind> {
+    pub(super) fn take(&mut self, buffer: BufferId) -> Result<KeptFrame, ErrorKind> {
         self.check(buffer)?;
         let (at, _) = parts(buffer);
         let kept = self.places[at].kept.take();
@@ -162,7 +162,7 @@ mod tests {
 
         let kept = buffers.take(id);
 
-        let expected = Kept {
+        let expected = KeptFrame {
             in_port: PORT,
             frame: b"frame".to_vec(),
         };

@@ -4,10 +4,10 @@ use units::Instant;
 use wire::openflow::{BadRequest, BufferId, ErrorKind, PacketOut, PortNumber};
 
 use super::Agent;
-use super::packet_buffers::Kept;
+use super::packet_buffers::KeptFrame;
 use crate::action::{Action, Target};
 use crate::pipeline::{FRAME_BYTES, Pipeline};
-use crate::program::{Compiler, Place};
+use crate::program::{Compiler, InstructionSite};
 
 impl Agent {
     pub(super) fn packet_out(
@@ -19,7 +19,7 @@ impl Agent {
         let compiler = Compiler {
             egress: &pipeline.egress,
             tables: u8::try_from(pipeline.tables.len()).expect("made from a u8"),
-            place: Place::PacketOut,
+            place: InstructionSite::PacketOut,
         };
         let actions = compiler.actions(&packet_out.actions)?;
         self.send_out(now, pipeline, packet_out, &actions)
@@ -59,7 +59,7 @@ impl Agent {
         pipeline: &mut Pipeline,
         buffer: BufferId,
     ) -> Result<(), ErrorKind> {
-        let Kept { in_port, frame } = self.buffers.take(buffer)?;
+        let KeptFrame { in_port, frame } = self.buffers.take(buffer)?;
         pipeline.send(now, in_port, &frame, &[Action::Output(Target::Tables)]);
         self.send_punts(now, pipeline);
         Ok(())

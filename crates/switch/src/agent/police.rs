@@ -15,7 +15,7 @@ use super::Agent;
 use super::inspection::{Part, send};
 use super::session::Session;
 use super::statistics::PART_LOOKS;
-use super::sweep::{Cursor, Place};
+use super::sweep::{Cursor, SweptPlace};
 use crate::meter_table::MeterIndex;
 use crate::pipeline::Pipeline;
 use crate::timeouts::EntryId;
@@ -85,9 +85,9 @@ impl Agent {
     fn go_through(&mut self, now: Instant, pipeline: &mut Pipeline, mut cursor: Cursor) {
         for _ in 0..PART_LOOKS {
             match cursor.step(pipeline) {
-                Place::Entry(id) => self.look_at(now, pipeline, id),
-                Place::Empty => {}
-                Place::End => {
+                SweptPlace::Entry(id) => self.look_at(now, pipeline, id),
+                SweptPlace::Empty => {}
+                SweptPlace::End => {
                     self.police.due = Some(now + LOOK);
                     return;
                 }
@@ -141,9 +141,11 @@ impl PolicedDump {
         let mut part = Part::MoreFollows;
         for _ in 0..PART_LOOKS {
             match self.cursor.step(pipeline) {
-                Place::Entry(id) => found.extend(policed(pipeline, id).map(|(entry, _)| entry)),
-                Place::Empty => {}
-                Place::End => {
+                SweptPlace::Entry(id) => {
+                    found.extend(policed(pipeline, id).map(|(entry, _)| entry))
+                }
+                SweptPlace::Empty => {}
+                SweptPlace::End => {
                     part = Part::Last;
                     break;
                 }

@@ -18,7 +18,7 @@ use super::dump::Dump;
 use super::group_statistics::GroupQuestion;
 use super::ports::describe;
 use super::session::{ConnectionId, Session};
-use super::sweep::{Cursor, Place, Sweep};
+use super::sweep::{Cursor, Sweep, SweptPlace};
 use super::{Agent, group_statistics, meter_statistics};
 use crate::matching;
 use crate::pipeline::Pipeline;
@@ -202,9 +202,9 @@ impl EntryDump {
         while more && bytes < PART_BYTES && looks < PART_LOOKS {
             looks += 1;
             let id = match self.cursor.step(pipeline) {
-                Place::Entry(id) => id,
-                Place::Empty => continue,
-                Place::End => {
+                SweptPlace::Entry(id) => id,
+                SweptPlace::Empty => continue,
+                SweptPlace::End => {
                     more = false;
                     continue;
                 }

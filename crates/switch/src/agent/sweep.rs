@@ -52,7 +52,7 @@ pub(super) struct Cursor {
 
 /// What is at the place that a [`Cursor`] has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum SweptPlace {
     Entry(EntryId),
     Empty,
     /// That was the last one.
@@ -69,25 +69,25 @@ impl Cursor {
     }
 
     /// Looks at the next place. Takes a bounded time.
-    pub(super) fn step(&mut self, pipeline: &Pipeline) -> Place {
+    pub(super) fn step(&mut self, pipeline: &Pipeline) -> SweptPlace {
         let Some(table) = pipeline.tables.get(self.table) else {
-            return Place::End;
+            return SweptPlace::End;
         };
         let number = TableId(u8::try_from(self.table).expect("made from a u8"));
         let meant = self.meant == TableId::ALL || self.meant == number;
         if !meant || self.next >= table.flows.end() {
             self.table += 1;
             self.next = EntryIndex(0);
-            return Place::Empty;
+            return SweptPlace::Empty;
         }
         let index = self.next;
         self.next = EntryIndex(index.0 + 1);
         match table.flows.get(index) {
-            Some(_) => Place::Entry(EntryId {
+            Some(_) => SweptPlace::Entry(EntryId {
                 table: number,
                 index,
             }),
-            None => Place::Empty,
+            None => SweptPlace::Empty,
         }
     }
 }
@@ -249,9 +249,9 @@ fn walk(
     while looks < SLICE_LOOKS {
         looks += 1;
         match cursor.step(pipeline) {
-            Place::Entry(id) => looks += visit(pipeline, id)?,
-            Place::Empty => {}
-            Place::End => return Ok(Walk::Ended),
+            SweptPlace::Entry(id) => looks += visit(pipeline, id)?,
+            SweptPlace::Empty => {}
+            SweptPlace::End => return Ok(Walk::Ended),
         }
     }
     Ok(Walk::Paused)

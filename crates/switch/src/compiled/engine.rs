@@ -19,7 +19,7 @@ use crate::action::{Action, Program};
 use crate::egress::{Egress, FrameOutcome};
 use crate::group_table::GroupIndex;
 use crate::hops::Owner;
-use crate::meter_band::Treatment;
+use crate::meter_band::BandAction;
 use crate::meter_table::MeterIndex;
 use crate::packet::{Origin, Packet};
 use crate::pipeline::Pipeline;
@@ -47,7 +47,7 @@ impl Meanings for Meant<'_> {
 
 /// The way of a frame, as far as it is planned.
 #[derive(Debug, Default)]
-pub(crate) struct Way {
+pub(crate) struct PlannedWay {
     steps: Vec<(TableId, Step)>,
     /// By how many levels each meter raises the drop precedence.
     verdicts: Vec<u8>,
@@ -55,7 +55,7 @@ pub(crate) struct Way {
 
 /// Where a way ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+enum WalkEnd {
     /// The action set is executed, or an action has ended the frame.
     Known,
     /// The last meter drops the frame.
@@ -66,7 +66,7 @@ enum End {
     Core,
 }
 
-impl From<ToCore> for End {
+impl From<ToCore> for WalkEnd {
     fn from(_: ToCore) -> Self {
         Self::Core
     }
@@ -79,15 +79,17 @@ impl Pipeline {
     ///
     /// If none is kept.
     pub(crate) fn walk_compiled(&mut self, now: Instant, packet: Packet) {
-        let mut way = Way::default();
+        let mut way = PlannedWay::default();
         let end = self.plan(now, &packet, &mut way);
         self.egress.judged.begin(&way.verdicts);
         match end {
-            End::Core => {
+            WalkEnd::Core => {
                 self.form().add(Region::Totals, 0, total::TO_CORE, 1);
                 self.walk(now, packet);
             }
-            End::Known | End::Metered | End::Missed(_) => self.follow(now, packet, &way, end),
+            WalkEnd::Known | WalkEnd::Metered | WalkEnd::Missed(_) => {
+                self.follow(now, packet, &way, end)
+            }
         }
         self.egress.judged.begin(&[]);
     }
@@ -98,7 +100,7 @@ impl Pipeline {
 
     /// Finds out what becomes of a frame, and does nothing of it; but what meters have
     /// said is said.
-    fn plan(&mut self, now: Instant, packet: &Packet, way: &mut Way) -> End {
+    fn plan(&mut self, now: Instant, packet: &Packet, way: &mut PlannedWay) -> WalkEnd {
         let counters = self.egress.counters;
         let mut seen = packet.clone();
         self.egress.pool.hold(seen.slot);
@@ -121,13 +123,13 @@ impl Pipeline {
         now: Instant,
         table: TableId,
         seen: &mut Packet,
-        way: &mut Way,
-    ) -> Result<TableId, End> {
+        way: &mut PlannedWay,
+    ) -> Result<TableId, WalkEnd> {
         let Self { egress, form, .. } = self;
         let form = form.as_deref().expect("the compiled form is kept");
         let flags = form.store.word(Region::Settings, 0, settings::FLAGS);
         if flags & flag::ALL_TO_CORE != 0 || way.steps.len() == limit::TABLES {
-            return Err(End::Core);
+            return Err(WalkEnd::Core);
         }
         seen.refresh(&egress.pool);
         let walk = Walk::begin(form.store.memory());
@@ -137,36 +139,36 @@ impl Pipeline {
                 walk.step(record, &Meant { egress, meters })?
             }
             Found::Nothing if flags & flag::MISSES_TO_CORE == 0 => {
-                return Err(End::Missed(table));
+                return Err(WalkEnd::Missed(table));
             }
-            Found::Nothing | Found::ToCore => return Err(End::Core),
+            Found::Nothing | Found::ToCore => return Err(WalkEnd::Core),
         };
         way.steps.push((table, step));
         let (_, Step { program, .. }) = way.steps.last().expect("it was added");
         if let Some(meter) = program.meter {
             match egress.judge(now, seen, meter, Some(form)) {
-                Some(Treatment::Drop) => return Err(End::Metered),
-                Some(Treatment::Remark(levels)) => {
+                Some(BandAction::Drop) => return Err(WalkEnd::Metered),
+                Some(BandAction::Remark(levels)) => {
                     way.verdicts.push(levels);
-                    if egress.obey(seen, Some(Treatment::Remark(levels))) == FrameOutcome::Ends {
-                        return Err(End::Core);
+                    if egress.obey(seen, Some(BandAction::Remark(levels))) == FrameOutcome::Ends {
+                        return Err(WalkEnd::Core);
                     }
                 }
                 None => way.verdicts.push(0),
             }
         }
         egress.change_as(now, seen, program)?;
-        program.goto.ok_or(End::Known)
+        program.goto.ok_or(WalkEnd::Known)
     }
 
     /// Does what is planned.
-    fn follow(&mut self, now: Instant, mut packet: Packet, way: &Way, end: End) {
+    fn follow(&mut self, now: Instant, mut packet: Packet, way: &PlannedWay, end: WalkEnd) {
         self.action_set.clear();
         let mut fate = FrameOutcome::Lives;
         for (at, (table, step)) in way.steps.iter().enumerate() {
             packet.refresh(&self.egress.pool);
             self.count_step(now, *table, step, &packet);
-            if end == End::Metered && at + 1 == way.steps.len() {
+            if end == WalkEnd::Metered && at + 1 == way.steps.len() {
                 self.egress.counters.metered += 1;
                 fate = FrameOutcome::Ends;
                 break;
@@ -190,12 +192,12 @@ impl Pipeline {
             }
         }
         match (fate, end, way.steps.last()) {
-            (FrameOutcome::Lives, End::Known, Some((_, step))) => {
+            (FrameOutcome::Lives, WalkEnd::Known, Some((_, step))) => {
                 let before = self.egress.counters.dropped;
                 self.execute_set(now, &mut packet);
                 self.charge_step(step, before);
             }
-            (FrameOutcome::Lives, End::Missed(table), _) => {
+            (FrameOutcome::Lives, WalkEnd::Missed(table), _) => {
                 let record = u32::from(table.0);
                 self.form().add(Region::Lookups, record, lookup::LOOKUPS, 1);
                 self.egress.counters.missed += 1;
@@ -258,11 +260,11 @@ impl Egress {
         now: Instant,
         packet: &mut Packet,
         program: &Program,
-    ) -> Result<(), End> {
+    ) -> Result<(), WalkEnd> {
         for &action in &program.apply {
             let changes = match action {
                 Action::Push(_) | Action::EnsureTag | Action::Pop(_) | Action::SetField(_) => true,
-                Action::ModeArrange => return Err(End::Known),
+                Action::ModeArrange => return Err(WalkEnd::Known),
                 Action::Output(_)
                 | Action::SetQueue(_)
                 | Action::SetTtl(..)
@@ -273,7 +275,7 @@ impl Egress {
                 | Action::QueuedFrame(_) => false,
             };
             if changes && self.execute(now, packet, action) == FrameOutcome::Ends {
-                return Err(End::Core);
+                return Err(WalkEnd::Core);
             }
         }
         if let Some(change) = program.metadata {

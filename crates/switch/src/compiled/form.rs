@@ -21,7 +21,7 @@ use crate::matching::mac_bits;
 use crate::meter_band;
 use crate::meter_table::{Meter, MeterIndex};
 use crate::modes::{ModeKeeper, SharedModes};
-use crate::pipeline::{Misses, Pipeline, Treatment};
+use crate::pipeline::{Forwarder, Misses, Pipeline};
 use crate::port::{Port, PortIndex};
 
 /// The compiled form of a switch.
@@ -156,7 +156,7 @@ impl Form {
         index: MeterIndex,
         meter: &mut Meter,
         bytes: usize,
-    ) -> Option<meter_band::Treatment> {
+    ) -> Option<meter_band::BandAction> {
         self.meters.judge(&self.store, now, index, meter, bytes)
     }
 
@@ -349,8 +349,8 @@ fn count(count: usize) -> u64 {
 
 fn flags(pipeline: &Pipeline) -> u64 {
     let bridge = match pipeline.treatment {
-        Treatment::Bridge => flag::ALL_TO_CORE,
-        Treatment::Tables => 0,
+        Forwarder::Bridge => flag::ALL_TO_CORE,
+        Forwarder::Tables => 0,
     };
     let fragments = match pipeline.fragments {
         FragmentHandling::Drop => flag::DROP_FRAGMENTS,

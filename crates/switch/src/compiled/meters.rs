@@ -12,7 +12,7 @@ use super::layout::{Region, band, limit, meter, need};
 use super::memory::Record;
 use super::room::Range;
 use super::store::{Counted, Store};
-use crate::meter_band::{Band, Treatment};
+use crate::meter_band::{Band, BandAction};
 use crate::meter_table::{Meter, MeterIndex, MeterTable};
 use wire::openflow::taktos::CoreReason as Reason;
 
@@ -92,7 +92,7 @@ impl MeterForms {
         index: MeterIndex,
         meter: &mut Meter,
         bytes: usize,
-    ) -> Option<Treatment> {
+    ) -> Option<BandAction> {
         let form = self.form(index).filter(|form| form.added == meter.added);
         let written = form.and_then(|form| Some((form.record, form.written.as_ref()?)));
         // A change that nobody sees yet has buckets that are full.
@@ -224,7 +224,7 @@ impl Written {
         };
         for (record, (band, tally)) in (range.first..).zip(bands.iter().zip(&tallies)) {
             write_band(store, record, band, *tally);
-            if matches!(band.treatment, Treatment::Remark(_)) {
+            if matches!(band.treatment, BandAction::Remark(_)) {
                 self.needs = need::NETWORK;
             }
         }
@@ -244,8 +244,8 @@ impl Written {
 
 fn write_band(store: &Store, record: u32, band: &Band, tally: u32) {
     let what = match band.treatment {
-        Treatment::Drop => 0,
-        Treatment::Remark(levels) => 1 | u64::from(levels) << 8,
+        BandAction::Drop => 0,
+        BandAction::Remark(levels) => 1 | u64::from(levels) << 8,
     };
     let words = store.record(Region::Bands, record);
     let set = |at: usize, value: u64| words.set(at, value);

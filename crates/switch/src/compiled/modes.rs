@@ -8,7 +8,7 @@ use super::form::Form;
 use super::layout::{Region, modes, monitor, port};
 use super::memory::Record;
 use crate::egress::Egress;
-use crate::modes::{Contracts, ModeKeeper, SharedModes, Watch, word_of};
+use crate::modes::{Contracts, ModeKeeper, SharedModes, WatchedMessages, word_of};
 use crate::port::PortIndex;
 
 impl Form {
@@ -49,7 +49,7 @@ impl Form {
                 count | u64::from(watch.turn()) << 32
             });
             if words.get(monitor::CONTRACTS) != given {
-                begin_anew(words, given, watch.map(Watch::contracts));
+                begin_anew(words, given, watch.map(WatchedMessages::contracts));
             }
         }
     }

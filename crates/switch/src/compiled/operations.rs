@@ -36,14 +36,14 @@ pub(super) trait Meanings {
 }
 
 /// What is to be done, with a number and a value.
-struct Operation {
+struct PackedOperation {
     code: u8,
     protocol: u8,
     number: u32,
     value: [u64; 2],
 }
 
-impl Operation {
+impl PackedOperation {
     const fn new(code: u8) -> Self {
         Self {
             code,
@@ -97,7 +97,7 @@ impl Operation {
 ///
 /// If only the core can execute it.
 pub(super) fn words_of(action: Action, places: &impl Places) -> Result<ActionWords, Reason> {
-    let Operation {
+    let PackedOperation {
         code,
         protocol,
         number,
@@ -110,17 +110,17 @@ pub(super) fn words_of(action: Action, places: &impl Places) -> Result<ActionWor
     Ok([what, value, low])
 }
 
-fn operation_of(action: Action, places: &impl Places) -> Result<Operation, Reason> {
+fn operation_of(action: Action, places: &impl Places) -> Result<PackedOperation, Reason> {
     Ok(match action {
         Action::Output(target) => output(target, places)?,
-        Action::SetQueue(queue) => Operation::with_number(operation::SET_QUEUE, queue),
+        Action::SetQueue(queue) => PackedOperation::with_number(operation::SET_QUEUE, queue),
         Action::Group(group) => {
             let place = places.group(group).ok_or(Reason::Group)?;
-            Operation::with_number(operation::GROUP, place)
+            PackedOperation::with_number(operation::GROUP, place)
         }
-        Action::Push(Push::Vlan(kind)) => Operation::with_number(operation::PUSH_VLAN, kind),
-        Action::EnsureTag => Operation::new(operation::ENSURE_TAG),
-        Action::Pop(Pop::Vlan) => Operation::new(operation::POP_VLAN),
+        Action::Push(Push::Vlan(kind)) => PackedOperation::with_number(operation::PUSH_VLAN, kind),
+        Action::EnsureTag => PackedOperation::new(operation::ENSURE_TAG),
+        Action::Pop(Pop::Vlan) => PackedOperation::new(operation::POP_VLAN),
         Action::SetField(value) => set_field(value)?,
         Action::Push(Push::Mpls(_) | Push::Backbone)
         | Action::Pop(Pop::Mpls(_) | Pop::Backbone)
@@ -128,14 +128,14 @@ fn operation_of(action: Action, places: &impl Places) -> Result<Operation, Reaso
         | Action::DecrementTtl(_)
         | Action::CopyTtl(_) => return Err(Reason::Change),
         Action::FlowMonitor(monitor) => {
-            Operation::with_number(operation::FLOW_MONITOR, monitor_place(monitor, places)?)
+            PackedOperation::with_number(operation::FLOW_MONITOR, monitor_place(monitor, places)?)
         }
         Action::ModeArrange => {
             tells_all(places)?;
-            Operation::new(operation::MODE_ARRANGE)
+            PackedOperation::new(operation::MODE_ARRANGE)
         }
         Action::QueuedFrame(fates) => {
-            Operation::with_number(operation::QUEUED_FATE, fates.number())
+            PackedOperation::with_number(operation::QUEUED_FATE, fates.number())
         }
     })
 }
@@ -159,13 +159,13 @@ fn tells_all(places: &impl Places) -> Result<(), Reason> {
     }
 }
 
-fn output(target: Target, places: &impl Places) -> Result<Operation, Reason> {
+fn output(target: Target, places: &impl Places) -> Result<PackedOperation, Reason> {
     match target {
         Target::Port(port) if places.reaches(port) => {
-            Ok(Operation::with_number(operation::OUTPUT, port.0))
+            Ok(PackedOperation::with_number(operation::OUTPUT, port.0))
         }
         Target::Port(_) => Err(Reason::Port),
-        Target::InPort => Ok(Operation::new(operation::OUTPUT_IN_PORT)),
+        Target::InPort => Ok(PackedOperation::new(operation::OUTPUT_IN_PORT)),
         Target::All => to_all(operation::OUTPUT_ALL, places),
         Target::Flood => to_all(operation::OUTPUT_FLOOD, places),
         Target::Normal => Err(Reason::Bridge),
@@ -173,45 +173,49 @@ fn output(target: Target, places: &impl Places) -> Result<Operation, Reason> {
     }
 }
 
-fn to_all(code: u8, places: &impl Places) -> Result<Operation, Reason> {
+fn to_all(code: u8, places: &impl Places) -> Result<PackedOperation, Reason> {
     let count = places.ports();
     if count > limit::PORTS_TO_ALL {
         return Err(Reason::Ports);
     }
     let mut ports = (0..).map(PortIndex).take(count);
     match ports.all(|port| places.reaches(port)) {
-        true => Ok(Operation::new(code)),
+        true => Ok(PackedOperation::new(code)),
         false => Err(Reason::Port),
     }
 }
 
-fn set_field(value: FieldValue) -> Result<Operation, Reason> {
+fn set_field(value: FieldValue) -> Result<PackedOperation, Reason> {
     const VLAN_ID: u16 = 0x0fff;
-    let ipv4 = |code, address| Operation::with_value(code, u32::from_be_bytes(address));
+    let ipv4 = |code, address| PackedOperation::with_value(code, u32::from_be_bytes(address));
     Ok(match value {
-        FieldValue::EthDst(to) => Operation::of_address(operation::SET_ETH_DST, to),
-        FieldValue::EthSrc(to) => Operation::of_address(operation::SET_ETH_SRC, to),
-        FieldValue::VlanVid(to) => Operation::with_value(operation::SET_VLAN_VID, to & VLAN_ID),
-        FieldValue::VlanPcp(to) => Operation::with_value(operation::SET_VLAN_PCP, to & 7),
-        FieldValue::IpDscp(to) => Operation::with_value(operation::SET_IP_DSCP, to),
-        FieldValue::IpEcn(to) => Operation::with_value(operation::SET_IP_ECN, to & 3),
+        FieldValue::EthDst(to) => PackedOperation::of_address(operation::SET_ETH_DST, to),
+        FieldValue::EthSrc(to) => PackedOperation::of_address(operation::SET_ETH_SRC, to),
+        FieldValue::VlanVid(to) => {
+            PackedOperation::with_value(operation::SET_VLAN_VID, to & VLAN_ID)
+        }
+        FieldValue::VlanPcp(to) => PackedOperation::with_value(operation::SET_VLAN_PCP, to & 7),
+        FieldValue::IpDscp(to) => PackedOperation::with_value(operation::SET_IP_DSCP, to),
+        FieldValue::IpEcn(to) => PackedOperation::with_value(operation::SET_IP_ECN, to & 3),
         FieldValue::Ipv4Src(to) => ipv4(operation::SET_IPV4_SRC, to),
         FieldValue::Ipv4Dst(to) => ipv4(operation::SET_IPV4_DST, to),
-        FieldValue::Ipv6Src(to) => Operation::with_wide(operation::SET_IPV6_SRC, to),
-        FieldValue::Ipv6Dst(to) => Operation::with_wide(operation::SET_IPV6_DST, to),
-        FieldValue::Ipv6FlowLabel(to) => Operation::with_value(operation::SET_IPV6_FLOW_LABEL, to),
+        FieldValue::Ipv6Src(to) => PackedOperation::with_wide(operation::SET_IPV6_SRC, to),
+        FieldValue::Ipv6Dst(to) => PackedOperation::with_wide(operation::SET_IPV6_DST, to),
+        FieldValue::Ipv6FlowLabel(to) => {
+            PackedOperation::with_value(operation::SET_IPV6_FLOW_LABEL, to)
+        }
         FieldValue::L4Src(transport, to) => {
-            Operation::of_transport(operation::SET_L4_SRC, transport, to)?
+            PackedOperation::of_transport(operation::SET_L4_SRC, transport, to)?
         }
         FieldValue::L4Dst(transport, to) => {
-            Operation::of_transport(operation::SET_L4_DST, transport, to)?
+            PackedOperation::of_transport(operation::SET_L4_DST, transport, to)?
         }
-        FieldValue::ArpOp(to) => Operation::with_value(operation::SET_ARP_OP, to),
+        FieldValue::ArpOp(to) => PackedOperation::with_value(operation::SET_ARP_OP, to),
         FieldValue::ArpSpa(to) => ipv4(operation::SET_ARP_SPA, to),
         FieldValue::ArpTpa(to) => ipv4(operation::SET_ARP_TPA, to),
-        FieldValue::ArpSha(to) => Operation::of_address(operation::SET_ARP_SHA, to),
-        FieldValue::ArpTha(to) => Operation::of_address(operation::SET_ARP_THA, to),
-        FieldValue::TunnelId(to) => Operation::with_value(operation::SET_TUNNEL, to),
+        FieldValue::ArpSha(to) => PackedOperation::of_address(operation::SET_ARP_SHA, to),
+        FieldValue::ArpTha(to) => PackedOperation::of_address(operation::SET_ARP_THA, to),
+        FieldValue::TunnelId(to) => PackedOperation::with_value(operation::SET_TUNNEL, to),
         FieldValue::EthType(_)
         | FieldValue::IpProto(_)
         | FieldValue::NdTarget(_)

@@ -57,7 +57,7 @@ fn an_untagged_datagram_shows_every_layer() {
         (key.get(field::L4_SRC), key.get(field::L4_DST)),
         (1000, 2000)
     );
-    assert_eq!(headers.network, Some((Network::Ipv4, 14)));
+    assert_eq!(headers.network, Some((NetworkHeader::Ipv4, 14)));
     assert_eq!(headers.transport, Some((PROTO_UDP, 34)));
 }
 
@@ -99,7 +99,7 @@ fn an_arp_request_shows_who_asks_for_whom() {
     assert_eq!(key.get(field::ARP_SPA), 0x0a00_0001);
     assert_eq!(key.get(field::ARP_THA), 9);
     assert_eq!(key.get(field::ARP_TPA), 0x0a00_0002);
-    assert_eq!(headers.network, Some((Network::Arp, 14)));
+    assert_eq!(headers.network, Some((NetworkHeader::Arp, 14)));
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn of_a_stack_of_mpls_headers_the_first_counts_and_what_follows_is_hidden() {
     assert_eq!(key.get(field::MPLS_LABEL), 0x12345);
     assert_eq!((key.get(field::MPLS_TC), key.get(field::MPLS_BOS)), (5, 0));
     assert_eq!((key.get(field::IP_PROTO), key.get(field::L4_SRC)), (0, 0));
-    assert_eq!(headers.network, Some((Network::Mpls, 14)));
+    assert_eq!(headers.network, Some((NetworkHeader::Mpls, 14)));
     assert_eq!(headers.transport, None);
 }
 
@@ -167,7 +167,7 @@ fn behind_a_backbone_tag_stands_another_frame() {
     assert_eq!(key.get(field::ETH_TYPE), 0x88e7);
     assert_eq!(key.get(field::VLAN_VID), 9 | VLAN_PRESENT);
     assert_eq!(key.get(field::PBB_ISID), 0x010203);
-    assert_eq!(headers.network, Some((Network::Backbone, 18)));
+    assert_eq!(headers.network, Some((NetworkHeader::Backbone, 18)));
     assert_eq!(headers.type_at, 16);
 }
 
@@ -184,7 +184,7 @@ fn a_frame_with_a_length_is_of_the_type_in_its_snap_header_or_of_none() {
         (with.get(field::ETH_TYPE), with.get(field::L4_DST)),
         (0x0800, 2000)
     );
-    assert_eq!(headers.network, Some((Network::Ipv4, 22)));
+    assert_eq!(headers.network, Some((NetworkHeader::Ipv4, 22)));
     assert_eq!(without.get(field::ETH_TYPE), u64::from(WITHOUT_TYPE));
 }
 
@@ -218,11 +218,11 @@ proptest! {
 
         if let Some((network, at)) = headers.network {
             let length = match network {
-                Network::Arp => 28,
-                Network::Ipv4 => 20,
-                Network::Ipv6 => 40,
-                Network::Mpls => 4,
-                Network::Backbone => 18,
+                NetworkHeader::Arp => 28,
+                NetworkHeader::Ipv4 => 20,
+                NetworkHeader::Ipv6 => 40,
+                NetworkHeader::Mpls => 4,
+                NetworkHeader::Backbone => 18,
             };
             prop_assert!(at + length <= frame.len());
         }

@@ -154,16 +154,16 @@ pub struct MonitorCounters {
 pub struct FlowMonitor {
     contracts: Contracts,
     guides: [Instant; LEVELS_COUNT],
-    current: Option<Message>,
+    current: Option<CurrentMessage>,
     /// How many bytes the message before may still bring.
-    before: Option<Message>,
+    before: Option<CurrentMessage>,
     window: Window,
     last_seen: Instant,
     counters: MonitorCounters,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Message {
+struct CurrentMessage {
     number: u32,
     size_bytes: u32,
     seen_bytes: u32,
@@ -205,11 +205,11 @@ impl FlowMonitor {
         self.counters.packets += 1;
         let order = self.window.take(packet.shim.sequence);
         match order {
-            Order::Next => {}
-            Order::Ahead { .. } if self.current.is_none() => {}
-            Order::Ahead { missing } => self.counters.missing += u64::from(missing),
-            Order::Behind => self.counters.reordered += 1,
-            Order::Again => self.counters.duplicates += 1,
+            MessageOrder::Next => {}
+            MessageOrder::Ahead { .. } if self.current.is_none() => {}
+            MessageOrder::Ahead { missing } => self.counters.missing += u64::from(missing),
+            MessageOrder::Behind => self.counters.reordered += 1,
+            MessageOrder::Again => self.counters.duplicates += 1,
         }
         let demand = self.place(now, packet, order);
         self.last_seen = now;
@@ -217,12 +217,14 @@ impl FlowMonitor {
     }
 
     /// Finds the message of a packet and adds the packet to it.
-    fn place(&mut self, now: Instant, packet: &Packet, order: Order) -> Demand {
+    fn place(&mut self, now: Instant, packet: &Packet, order: MessageOrder) -> Demand {
         let number = packet.shim.message;
-        let is_it = |message: &Message| message.number == number;
+        let is_it = |message: &CurrentMessage| message.number == number;
         let carried = match order {
-            Order::Again => 0,
-            Order::Next | Order::Ahead { .. } | Order::Behind => packet.carried_bytes,
+            MessageOrder::Again => 0,
+            MessageOrder::Next | MessageOrder::Ahead { .. } | MessageOrder::Behind => {
+                packet.carried_bytes
+            }
         };
         if self.current.as_ref().is_some_and(is_it) {
             return self.continue_current(packet, carried);
@@ -251,11 +253,13 @@ impl FlowMonitor {
         demand
     }
 
-    fn begin(&mut self, now: Instant, packet: &Packet, order: Order) -> Demand {
+    fn begin(&mut self, now: Instant, packet: &Packet, order: MessageOrder) -> Demand {
         let size_bytes = packet.shim.size_bytes.max(packet.carried_bytes);
         let earliest = match order {
-            Order::Next => now,
-            Order::Ahead { .. } | Order::Behind | Order::Again => self.last_seen,
+            MessageOrder::Next => now,
+            MessageOrder::Ahead { .. } | MessageOrder::Behind | MessageOrder::Again => {
+                self.last_seen
+            }
         };
         let demand = stronger(
             self.contracts.demand_of_size(size_bytes),
@@ -263,7 +267,7 @@ impl FlowMonitor {
         );
         self.advance(earliest);
         self.before = self.current;
-        self.current = Some(Message {
+        self.current = Some(CurrentMessage {
             number: packet.shim.message,
             size_bytes,
             seen_bytes: packet.carried_bytes,
@@ -337,7 +341,7 @@ struct Window {
 
 /// How a number follows those before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
+enum MessageOrder {
     Next,
     Ahead { missing: u32 },
     Behind,
@@ -351,7 +355,7 @@ impl Window {
         seen: 0,
     };
 
-    fn take(&mut self, number: u32) -> Order {
+    fn take(&mut self, number: u32) -> MessageOrder {
         if !self.begun {
             *self = Self {
                 begun: true,
@@ -359,8 +363,8 @@ impl Window {
                 seen: 1,
             };
             return match number {
-                0 => Order::Next,
-                missing => Order::Ahead { missing },
+                0 => MessageOrder::Next,
+                missing => MessageOrder::Ahead { missing },
             };
         }
         let ahead = number.wrapping_sub(self.highest);
@@ -369,21 +373,21 @@ impl Window {
             self.highest = number;
             self.seen = self.seen.checked_shl(ahead).unwrap_or(0) | 1;
             return match ahead {
-                1 => Order::Next,
-                _ => Order::Ahead { missing: ahead - 1 },
+                1 => MessageOrder::Next,
+                _ => MessageOrder::Ahead { missing: ahead - 1 },
             };
         }
         match 1u64.checked_shl(behind) {
-            Some(bit) if self.seen & bit != 0 => Order::Again,
+            Some(bit) if self.seen & bit != 0 => MessageOrder::Again,
             Some(bit) => {
                 self.seen |= bit;
-                Order::Behind
+                MessageOrder::Behind
             }
             // Too far back to know: a sender that began anew, or a stray.
             None => {
                 self.highest = number;
                 self.seen = 1;
-                Order::Behind
+                MessageOrder::Behind
             }
         }
     }

@@ -44,7 +44,7 @@ pub struct Heard {
 
 /// What is to be done after something happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ConsensusStep {
     Stay,
     /// Another mode is agreed on: tell all neighbours, and the controller.
     Enter(Mode),
@@ -54,7 +54,7 @@ pub enum Step {
 
 /// Why the level is not lowered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum StayReason {
     /// A flow demanded more not long ago. It may be lowered at this time if none
     /// does until then.
     NotQuiet(Instant),
@@ -153,13 +153,13 @@ impl ModeConsensus {
     }
 
     /// Takes that a flow of this switch demands a level.
-    pub fn demand(&mut self, now: Instant, level: Level) -> Step {
+    pub fn demand(&mut self, now: Instant, level: Level) -> ConsensusStep {
         if level == Level::LOWEST {
-            return Step::Stay;
+            return ConsensusStep::Stay;
         }
         if self.restraint == Restraint::Locked {
             self.disregarded += 1;
-            return Step::Stay;
+            return ConsensusStep::Stay;
         }
         self.demanded[index(level)] = Some(now);
         self.raise(now)
@@ -172,18 +172,18 @@ impl ModeConsensus {
     }
 
     /// Takes what a neighbour says.
-    pub fn hear(&mut self, now: Instant, heard: Heard) -> Step {
+    pub fn hear(&mut self, now: Instant, heard: Heard) -> ConsensusStep {
         if heard.mode == self.mode {
-            return Step::Stay;
+            return ConsensusStep::Stay;
         }
         if heard.mode < self.mode {
-            return Step::Answer;
+            return ConsensusStep::Answer;
         }
         self.mode = heard.mode;
         self.origin = heard.origin;
         match self.raise(now) {
-            Step::Stay | Step::Answer => Step::Enter(self.mode),
-            Step::Enter(mode) => Step::Enter(mode),
+            ConsensusStep::Stay | ConsensusStep::Answer => ConsensusStep::Enter(self.mode),
+            ConsensusStep::Enter(mode) => ConsensusStep::Enter(mode),
         }
     }
 
@@ -193,12 +193,12 @@ impl ModeConsensus {
     ///
     /// If flows of this switch were not quiet for the hold time, or if `level` is not
     /// lower.
-    pub fn lower(&mut self, now: Instant, level: Level) -> Result<Step, Refusal> {
+    pub fn lower(&mut self, now: Instant, level: Level) -> Result<ConsensusStep, StayReason> {
         if level >= self.mode.level {
-            return Err(Refusal::NotLower);
+            return Err(StayReason::NotLower);
         }
         if let Some(until) = self.held_until(now, level) {
-            return Err(Refusal::NotQuiet(until));
+            return Err(StayReason::NotQuiet(until));
         }
         self.begin_era(level)
     }
@@ -209,7 +209,7 @@ impl ModeConsensus {
     /// # Errors
     ///
     /// If there is no further era.
-    pub fn force(&mut self, level: Level) -> Result<Step, Refusal> {
+    pub fn force(&mut self, level: Level) -> Result<ConsensusStep, StayReason> {
         self.demanded = [None; LEVELS_COUNT];
         self.begin_era(level)
     }
@@ -224,15 +224,15 @@ impl ModeConsensus {
         (now < until).then_some(until)
     }
 
-    fn begin_era(&mut self, level: Level) -> Result<Step, Refusal> {
-        let era = self.mode.era.checked_add(1).ok_or(Refusal::NotLower)?;
+    fn begin_era(&mut self, level: Level) -> Result<ConsensusStep, StayReason> {
+        let era = self.mode.era.checked_add(1).ok_or(StayReason::NotLower)?;
         self.mode = Mode { era, level };
         self.origin = self.own;
-        Ok(Step::Enter(self.mode))
+        Ok(ConsensusStep::Enter(self.mode))
     }
 
     /// Raises the level to what was demanded within the hold time.
-    fn raise(&mut self, now: Instant) -> Step {
+    fn raise(&mut self, now: Instant) -> ConsensusStep {
         let hold = self.hold;
         let is_held = |at: &Instant| *at == now || hold.is_none_or(|hold| now < *at + hold);
         let demanded = Level::all().zip(&self.demanded);
@@ -241,9 +241,9 @@ impl ModeConsensus {
             Some((level, _)) if level > self.mode.level && self.restraint == Restraint::Free => {
                 self.mode.level = level;
                 self.origin = self.own;
-                Step::Enter(self.mode)
+                ConsensusStep::Enter(self.mode)
             }
-            Some(_) | None => Step::Stay,
+            Some(_) | None => ConsensusStep::Stay,
         }
     }
 }

@@ -23,7 +23,7 @@ use wire::openflow::{Element, Sequence};
 
 use super::flow_monitor::{Demand, Packet as MessagePacket};
 use super::keeper::{FarEnd, ModeKeeper};
-use super::mode_consensus::{Heard, Refusal, Step};
+use super::mode_consensus::{ConsensusStep, Heard, StayReason};
 use super::monitor_table::{Shown, demanded};
 use crate::egress::{Egress, FrameOutcome};
 use crate::headers::{ETHER_TYPE, Headers, PROTO_UDP, u16_at};
@@ -87,8 +87,8 @@ impl Egress {
             return modes.agree(|agreement| agreement.note(now, level));
         }
         match modes.agree(|agreement| agreement.demand(now, level)) {
-            Step::Enter(_) => self.enter(now, None),
-            Step::Stay | Step::Answer => {}
+            ConsensusStep::Enter(_) => self.enter(now, None),
+            ConsensusStep::Stay | ConsensusStep::Answer => {}
         }
     }
 
@@ -162,14 +162,16 @@ impl Egress {
             origin: signal.origin,
         };
         match self.modes.agree(|agreement| agreement.hear(now, heard)) {
-            Step::Stay if signal.kind == Kind::Signal => self.modes.counters.duplicate += 1,
-            Step::Stay => {}
-            Step::Answer => {
+            ConsensusStep::Stay if signal.kind == Kind::Signal => {
+                self.modes.counters.duplicate += 1
+            }
+            ConsensusStep::Stay => {}
+            ConsensusStep::Answer => {
                 self.modes.counters.stale += 1;
                 self.say(now, port, Kind::Signal);
             }
             // A neighbour that said so itself knows it.
-            Step::Enter(mode) => self.enter(now, (mode == signal.mode).then_some(port)),
+            ConsensusStep::Enter(mode) => self.enter(now, (mode == signal.mode).then_some(port)),
         }
     }
 
@@ -323,10 +325,10 @@ impl Egress {
             }
         };
         match step {
-            Ok(Step::Enter(_)) => self.enter(now, None),
-            Ok(Step::Stay | Step::Answer) => {}
-            Err(Refusal::NotQuiet(_)) => return Err(ModeFailed::NotQuiet),
-            Err(Refusal::NotLower) => return Err(ModeFailed::NotLower),
+            Ok(ConsensusStep::Enter(_)) => self.enter(now, None),
+            Ok(ConsensusStep::Stay | ConsensusStep::Answer) => {}
+            Err(StayReason::NotQuiet(_)) => return Err(ModeFailed::NotQuiet),
+            Err(StayReason::NotLower) => return Err(ModeFailed::NotLower),
         }
         Ok(())
     }

@@ -22,7 +22,7 @@ const MULTIPLIER: u32 = 0x9e37_79b9;
 
 #[derive(Debug)]
 pub(crate) struct MonitorTable {
-    places: Vec<Option<Place>>,
+    places: Vec<Option<MonitorSlot>>,
     /// Where each number has its place, by its hash; the next free one if that is
     /// taken.
     slots: Box<[u16; SLOTS]>,
@@ -35,14 +35,14 @@ pub(crate) struct MonitorTable {
 
 /// What is known of one number.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct MonitorSlot {
     pub(crate) id: MonitorId,
     /// None, if only entries name it so far.
-    pub(crate) watch: Option<Watch>,
+    pub(crate) watch: Option<WatchedMessages>,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Watch {
+pub(crate) struct WatchedMessages {
     contracts: Contracts,
     monitor: FlowMonitor,
     unreadable: u64,
@@ -94,14 +94,14 @@ impl MonitorTable {
 
     /// Returns the monitor of a number, if there is one.
     #[inline]
-    pub(crate) fn watch_mut(&mut self, id: MonitorId) -> Option<&mut Watch> {
+    pub(crate) fn watch_mut(&mut self, id: MonitorId) -> Option<&mut WatchedMessages> {
         let place = self.find(id)?;
         self.places[place].as_mut()?.watch.as_mut()
     }
 
     /// Returns the monitor of a number with its place, if there is one.
     #[inline]
-    pub(crate) fn place_mut(&mut self, id: MonitorId) -> Option<(usize, &mut Watch)> {
+    pub(crate) fn place_mut(&mut self, id: MonitorId) -> Option<(usize, &mut WatchedMessages)> {
         let place = self.find(id)?;
         Some((place, self.places[place].as_mut()?.watch.as_mut()?))
     }
@@ -123,7 +123,7 @@ impl MonitorTable {
         if place == self.places.len() {
             self.places.push(None);
         }
-        self.places[place] = Some(Place { id, watch: None });
+        self.places[place] = Some(MonitorSlot { id, watch: None });
         self.used += 1;
         self.put(id, place);
         Ok(place)
@@ -151,7 +151,7 @@ impl MonitorTable {
         {
             self.turns = self.turns.wrapping_add(1);
             self.changes += 1;
-            *watch = Some(Watch::new(contracts, self.turns));
+            *watch = Some(WatchedMessages::new(contracts, self.turns));
         }
         Ok(())
     }
@@ -181,7 +181,7 @@ impl MonitorTable {
     }
 
     /// Returns the numbers that have a place, with where it is.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Place)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &MonitorSlot)> {
         let places = self.places.iter().enumerate();
         places.filter_map(|(at, place)| Some((at, place.as_ref()?)))
     }
@@ -192,7 +192,7 @@ impl MonitorTable {
     }
 
     /// Returns the monitors at all places that were ever taken.
-    pub(crate) fn watches(&self) -> impl Iterator<Item = Option<&Watch>> {
+    pub(crate) fn watches(&self) -> impl Iterator<Item = Option<&WatchedMessages>> {
         let places = self.places.iter();
         places.map(|place| place.as_ref().and_then(|it| it.watch.as_ref()))
     }
@@ -236,7 +236,7 @@ impl MonitorTable {
     }
 }
 
-impl Watch {
+impl WatchedMessages {
     const fn new(contracts: Contracts, turn: u32) -> Self {
         Self {
             contracts,
@@ -441,7 +441,7 @@ mod tests {
 
     #[test]
     fn a_watch_goes_on_from_its_words_as_if_it_had_never_been_away() {
-        let mut stays = Watch::new(contracts(100), 1);
+        let mut stays = WatchedMessages::new(contracts(100), 1);
         let words = vec![Cell::new(0); Region::Monitors.record_words()];
         let words = Record::of(&words, Region::Monitors, 0);
 
@@ -457,7 +457,7 @@ mod tests {
                 carried_bytes: 20,
             });
             let now = Instant::from_ns(u64::from(step) * 900_000);
-            let mut moves = Watch::new(contracts(100), 1);
+            let mut moves = WatchedMessages::new(contracts(100), 1);
             let seen = moves.take(now, packet.as_ref(), Some(words));
             assert_eq!(seen, stays.take(now, packet.as_ref(), None));
             assert_eq!(

@@ -96,12 +96,14 @@ fn sum_as(protocol: u8, payload: &[u8], frame: &[u8], headers: &Headers) -> u16 
     let end = [&[0, protocol], &length[..]].concat();
     let pseudo = match headers.network.unwrap() {
         _ if protocol == PROTO_ICMP => vec![],
-        (Network::Ipv4, ip) => [&frame[ip + 12..ip + 20], &end].concat(),
-        (Network::Ipv6, ip) if headers.routed => {
+        (NetworkHeader::Ipv4, ip) => [&frame[ip + 12..ip + 20], &end].concat(),
+        (NetworkHeader::Ipv6, ip) if headers.routed => {
             [&frame[ip + 8..ip + 24], &ELSEWHERE, &end].concat()
         }
-        (Network::Ipv6, ip) => [&frame[ip + 8..ip + 40], &end].concat(),
-        (Network::Arp | Network::Mpls | Network::Backbone, _) => panic!("no transport"),
+        (NetworkHeader::Ipv6, ip) => [&frame[ip + 8..ip + 40], &end].concat(),
+        (NetworkHeader::Arp | NetworkHeader::Mpls | NetworkHeader::Backbone, _) => {
+            panic!("no transport")
+        }
     };
     checksum::of(&[&pseudo, payload].concat())
 }
@@ -109,7 +111,7 @@ fn sum_as(protocol: u8, payload: &[u8], frame: &[u8], headers: &Headers) -> u16 
 fn sums_hold(frame: &[u8]) -> bool {
     let headers = read(frame).1;
     let (network, at) = headers.network.unwrap();
-    let ip_holds = network != Network::Ipv4 || checksum::of(&frame[at..at + 20]) == 0;
+    let ip_holds = network != NetworkHeader::Ipv4 || checksum::of(&frame[at..at + 20]) == 0;
     let transport_holds = match headers.transport.unwrap() {
         (PROTO_SCTP, at) => frame[at + 8..at + 12] == check_of_sctp(frame, at),
         _ => sum_of_transport(frame, &headers) == 0,
@@ -218,7 +220,7 @@ proptest! {
         set_field(&mut frame, &headers, FieldValue::IpProto(protocol));
 
         prop_assert_eq!(read(&frame).0.get(field::IP_PROTO), u64::from(protocol));
-        if let Some((Network::Ipv4, ip)) = headers.network {
+        if let Some((NetworkHeader::Ipv4, ip)) = headers.network {
             prop_assert_eq!(checksum::of(&frame[ip..ip + 20]), 0);
         }
         if !matches!(old, PROTO_SCTP | PROTO_ICMP) {

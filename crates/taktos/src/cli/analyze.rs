@@ -7,7 +7,7 @@ mod result;
 
 use std::path::PathBuf;
 
-use calculus::analysis::{Budget, FlowId, Method, Network};
+use calculus::analysis::{Budget, FlowId, Method, ServerGraph};
 use clap::ValueEnum;
 use scenario::LONGEST_NETWORK;
 use scenario::servers::{Multiplexing, ServerNetwork};
@@ -187,7 +187,7 @@ fn print_bounds(arguments: &Analyze, described: &ServerNetwork) -> Exit {
     }
 }
 
-fn find(network: &Network, asked: &BoundsQuery, budget: units::Duration) -> AnalysisBounds {
+fn find(network: &ServerGraph, asked: &BoundsQuery, budget: units::Duration) -> AnalysisBounds {
     let clock = Clock::start(budget);
     let go_on = |progress| clock.goes_on(progress);
     let steps = Budget::of_steps(clock::steps_in(budget)).while_told(&go_on);

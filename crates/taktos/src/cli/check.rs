@@ -18,14 +18,19 @@ use super::screen::{self, say};
 use super::{Check, Fit, explanation, profile, scenario_file};
 use room::SpareRoom;
 use run::experiment::explanation::Explainer;
-use run::experiment::{Admission, Experiment, Place, SimEngine};
+use run::experiment::{Admission, Experiment, SimEngine, WorldChoice};
 
 /// Says which flows of a scenario would be admitted.
 pub fn check(arguments: &Check) -> Exit {
     let stop = AtomicBool::new(false);
     let choice = arguments.profile.as_ref();
     let scenario = scenario_file::read(&arguments.file).and_then(|mut scenario| {
-        profile::settle(&mut scenario, Place::Sim(SimEngine::Tables), choice, &stop)?;
+        profile::settle(
+            &mut scenario,
+            WorldChoice::Sim(SimEngine::Tables),
+            choice,
+            &stop,
+        )?;
         scenario_file::settle_queues(&mut scenario, &stop)?;
         Ok(scenario)
     });

@@ -23,8 +23,8 @@ use units::Duration;
 
 use super::exit::Exit;
 use super::screen::{Steps, say};
-use run::experiment::demand::Demand;
-use run::experiment::{Experiment, ExperimentError, Place, profiles};
+use run::experiment::demand::RunDemand;
+use run::experiment::{Experiment, ExperimentError, WorldChoice, profiles};
 use run::measuring::own_profile::{Circumstances, Cover, Found, Kept, OwnProfile, OwnProfileError};
 use run::measuring::target::named_profile;
 
@@ -60,11 +60,11 @@ impl FromStr for Choice {
 /// If what is chosen cannot be had; why was said.
 pub fn settle(
     scenario: &mut Scenario,
-    place: Place,
+    place: WorldChoice,
     choice: Option<&Choice>,
     stop: &AtomicBool,
 ) -> Result<Vec<ProfileReport>, Exit> {
-    let demand = Demand::of(scenario);
+    let demand = RunDemand::of(scenario);
     let own = profiles::own(scenario);
     let written = profiles::as_written(scenario);
     if own.is_empty() {
@@ -117,8 +117,8 @@ pub fn settle(
 /// Returns how often this machine can send, hand on and deliver frames in a second, all
 /// together, if that is known: from a profile that is kept, whatever it was measured for.
 #[must_use]
-pub fn carries(place: Place) -> Option<u64> {
-    if !matches!(place, Place::Lab(Forwarding::Kernel)) {
+pub fn carries(place: WorldChoice) -> Option<u64> {
+    if !matches!(place, WorldChoice::Lab(Forwarding::Kernel)) {
         return None;
     }
     match Kept::of_user()?.find(&Circumstances::here()) {
@@ -132,7 +132,11 @@ pub fn carries(place: Place) -> Option<u64> {
 /// # Errors
 ///
 /// If the user wants to stop.
-pub fn get_to_know(place: Place, demand: Demand, stop: &AtomicBool) -> Result<Option<u64>, Exit> {
+pub fn get_to_know(
+    place: WorldChoice,
+    demand: RunDemand,
+    stop: &AtomicBool,
+) -> Result<Option<u64>, Exit> {
     if let Some(known) = carries(place) {
         return Ok(Some(known));
     }
@@ -181,11 +185,11 @@ fn bearable(scenario: &Scenario, profile: &OwnProfile, stop: &AtomicBool) -> Opt
 }
 
 /// Returns the profile of the loop that forwards in a place, by its name, if one does.
-fn of_engine(place: Place) -> Option<&'static str> {
+fn of_engine(place: WorldChoice) -> Option<&'static str> {
     match place {
-        Place::Lab(Forwarding::Loop(Carried::Packet)) => Some("taktos-af-packet"),
-        Place::Lab(Forwarding::Loop(Carried::Xdp)) => Some("taktos-af-xdp"),
-        Place::Lab(Forwarding::Kernel) | Place::Sim(_) => None,
+        WorldChoice::Lab(Forwarding::Loop(Carried::Packet)) => Some("taktos-af-packet"),
+        WorldChoice::Lab(Forwarding::Loop(Carried::Xdp)) => Some("taktos-af-xdp"),
+        WorldChoice::Lab(Forwarding::Kernel) | WorldChoice::Sim(_) => None,
     }
 }
 
@@ -216,12 +220,12 @@ enum Obtained {
 /// Returns the profile of this machine: what is kept, else what is measured now. If it
 /// is `demanded`, to have none is an error.
 fn obtain(
-    place: Place,
+    place: WorldChoice,
     demanded: bool,
-    demand: Demand,
+    demand: RunDemand,
     stop: &AtomicBool,
 ) -> Result<Obtained, Exit> {
-    let can_measure = matches!(place, Place::Lab(Forwarding::Kernel));
+    let can_measure = matches!(place, WorldChoice::Lab(Forwarding::Kernel));
     if !can_measure && !demanded {
         return Ok(Obtained::Not(None));
     }
@@ -266,7 +270,7 @@ fn obtain(
 fn measure(
     kept: Option<&Kept>,
     demanded: bool,
-    demand: Demand,
+    demand: RunDemand,
     stop: &AtomicBool,
 ) -> Result<Obtained, Exit> {
     say(
@@ -347,7 +351,7 @@ mod tests {
     #[test]
     fn every_engine_of_a_loop_has_a_profile_that_is_built_in() {
         for carried in [Carried::Packet, Carried::Xdp] {
-            let name = of_engine(Place::Lab(Forwarding::Loop(carried))).unwrap();
+            let name = of_engine(WorldChoice::Lab(Forwarding::Loop(carried))).unwrap();
 
             let profile = Profile::built_in(name).unwrap();
 
@@ -357,7 +361,7 @@ mod tests {
             );
         }
         use run::experiment::SimEngine;
-        assert_eq!(of_engine(Place::Sim(SimEngine::Tables)), None);
+        assert_eq!(of_engine(WorldChoice::Sim(SimEngine::Tables)), None);
     }
 
     #[test]

@@ -18,8 +18,8 @@ use super::exit::Exit;
 use super::report_folder::ReportFolder;
 use super::screen::{self, Screen, say};
 use super::{RunArgs, RunEngine, WorldName, profile, scenario_file};
-use run::experiment::demand::Demand;
-use run::experiment::{Carrying, Experiment, ExperimentError, Place, SimEngine, profiles};
+use run::experiment::demand::RunDemand;
+use run::experiment::{Carrying, Experiment, ExperimentError, SimEngine, WorldChoice, profiles};
 
 /// Frames that are sent, handed on and delivered in a second, all together, which no
 /// machine is asked for that could not carry them.
@@ -114,9 +114,9 @@ fn wanted(arguments: &RunArgs) -> Result<Scenario, Exit> {
 }
 
 /// Takes the privileges that the lab needs, while this is the only thread.
-fn choose(arguments: &RunArgs, scenario: &Scenario) -> Result<Place, Exit> {
+fn choose(arguments: &RunArgs, scenario: &Scenario) -> Result<WorldChoice, Exit> {
     let world = arguments.world;
-    let sim = Place::Sim(sim_engine(arguments.engine).unwrap_or_default());
+    let sim = WorldChoice::Sim(sim_engine(arguments.engine).unwrap_or_default());
     match (world, sim_engine(arguments.engine)) {
         (Some(WorldName::Sim), _) => return Ok(sim),
         (None, Some(_)) => {
@@ -149,10 +149,10 @@ fn choose(arguments: &RunArgs, scenario: &Scenario) -> Result<Place, Exit> {
         };
     }
     match lab::privilege::acquire() {
-        Ok(Privilege::Administrator) => Ok(Place::Lab(forwarding(arguments.engine)?)),
+        Ok(Privilege::Administrator) => Ok(WorldChoice::Lab(forwarding(arguments.engine)?)),
         Ok(Privilege::OwnUserNamespace) => {
             say("without root: in a user namespace of our own");
-            Ok(Place::Lab(forwarding(arguments.engine)?))
+            Ok(WorldChoice::Lab(forwarding(arguments.engine)?))
         }
         Err(lack) if world == Some(WorldName::Lab) => {
             say(format_args!("taktos: {lack}; --world sim needs nothing"));
@@ -170,11 +170,11 @@ fn choose(arguments: &RunArgs, scenario: &Scenario) -> Result<Place, Exit> {
 fn weigh(
     arguments: &RunArgs,
     scenario: &Scenario,
-    place: Place,
+    place: WorldChoice,
     stop: &AtomicBool,
-) -> Result<(Place, Carrying), Exit> {
-    let demand = Demand::of(scenario);
-    let in_kernel = matches!(place, Place::Lab(Forwarding::Kernel));
+) -> Result<(WorldChoice, Carrying), Exit> {
+    let demand = RunDemand::of(scenario);
+    let in_kernel = matches!(place, WorldChoice::Lab(Forwarding::Kernel));
     if !in_kernel || demand.events() < EVENTS_OF_ANY_MACHINE {
         return Ok((place, Carrying::Whole));
     }
@@ -199,7 +199,7 @@ fn weigh(
         }
         None => {
             say("so in virtual time (--world lab runs it all the same, and does not judge it)");
-            Ok((Place::Sim(SimEngine::Tables), Carrying::Whole))
+            Ok((WorldChoice::Sim(SimEngine::Tables), Carrying::Whole))
         }
     }
 }
@@ -248,13 +248,13 @@ fn forwarding(engine: RunEngine) -> Result<Forwarding, Exit> {
     }
 }
 
-fn introduce(scenario: &Scenario, place: Place) {
+fn introduce(scenario: &Scenario, place: WorldChoice) {
     let world = match place {
-        Place::Sim(SimEngine::Tables) => "sim",
-        Place::Sim(SimEngine::Compiled) => "sim, by the compiled form of the tables",
-        Place::Lab(Forwarding::Kernel) => "lab, forwarded by the kernel",
-        Place::Lab(Forwarding::Loop(Carried::Packet)) => "lab, over packet sockets",
-        Place::Lab(Forwarding::Loop(Carried::Xdp)) => "lab, over AF_XDP",
+        WorldChoice::Sim(SimEngine::Tables) => "sim",
+        WorldChoice::Sim(SimEngine::Compiled) => "sim, by the compiled form of the tables",
+        WorldChoice::Lab(Forwarding::Kernel) => "lab, forwarded by the kernel",
+        WorldChoice::Lab(Forwarding::Loop(Carried::Packet)) => "lab, over packet sockets",
+        WorldChoice::Lab(Forwarding::Loop(Carried::Xdp)) => "lab, over AF_XDP",
     };
     say(format_args!(
         "{} · {world} · {} switches, {} hosts, {} flows · seed {}",

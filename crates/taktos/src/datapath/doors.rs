@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, SyncSender};
 use std::time::Instant;
 
-use linux::connection::{Connection, Lease, Origin};
+use linux::connection::{Connection, ConnectionOrigin, Lease};
 use linux::dialer::{Dialer, PATIENCE};
 use linux::listener::{Door, Listener};
 use linux::packet_loop::Command;
@@ -116,7 +116,7 @@ fn accepted(stream: Stream, lease: Lease) -> Connection {
     Connection {
         stream,
         lease,
-        origin: Origin::Accepted,
+        origin: ConnectionOrigin::Accepted,
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
 
-use linux::connection::Origin;
+use linux::connection::ConnectionOrigin;
 use linux::interface::Carrier;
 use linux::packet_loop::Closed;
 
@@ -53,8 +53,8 @@ impl fmt::Display for DatapathEvent {
             ),
             Self::Closed(Closed { origin, reason }) => {
                 let whose = match origin {
-                    Origin::Dialled => "to a controller",
-                    Origin::Accepted => "that was accepted",
+                    ConnectionOrigin::Dialled => "to a controller",
+                    ConnectionOrigin::Accepted => "that was accepted",
                 };
                 write!(f, "closed a connection {whose}: {reason}")
             }

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use calculus::admission::{Hop, Redundant, Request, StageId, Tree};
 use certificate::Certificate;
-use controller::admission::Place;
+use controller::admission::LedgerPlace;
 use controller::northbound::Promises;
 use run::experiment::{Admission, Experiment, certificate};
 use scenario::Scenario;
@@ -249,8 +249,8 @@ fn doubled(request: &Request, promises: &Promises, random: &mut Random) -> Optio
     let mut request = request.clone();
     let place = |stage: StageId| promises.places[usize::try_from(stage.0).expect("a place")];
     let cable = |hop: &Hop| match place(hop.stage) {
-        Place::Switch(_) => None,
-        Place::Port(port) => {
+        LedgerPlace::Switch(_) => None,
+        LedgerPlace::Port(port) => {
             let mut cables = promises.failures.iter();
             cables.position(|cable| cable.both().contains(&port))
         }
@@ -262,7 +262,8 @@ fn doubled(request: &Request, promises: &Promises, random: &mut Random) -> Optio
     let tree = trees.find(|tree| between(tree).is_disjoint(&of_base))?;
     let mut both = request.base.hops.iter().rev().map(|hop| hop.stage);
     let last = both.find(|stage| {
-        matches!(place(*stage), Place::Switch(_)) && tree.hops.iter().any(|hop| hop.stage == *stage)
+        matches!(place(*stage), LedgerPlace::Switch(_))
+            && tree.hops.iter().any(|hop| hop.stage == *stage)
     });
     request.redundant = Some(Box::new(Redundant {
         tree,

@@ -162,7 +162,7 @@ fn write_reads(file: &Path) -> usize {
         dscp: 0,
     };
     let mut capture = begin(file);
-    let mut client = mms::Client::new(&mms::Config {
+    let mut client = mms::Client::new(&mms::MmsClientConfig {
         contract: None,
         addresses,
         period: Duration::from_ms(20),
@@ -237,7 +237,7 @@ fn write(file: &Path) -> usize {
 
 fn sources() -> Vec<Source> {
     let unit = |number: u8, rate: u32, form: SampleLayout| {
-        let config = sampled_values::Config {
+        let config = sampled_values::SampledValuesConfig {
             source: MacAddress([2, 0, 0, 0, 0, number]),
             destination: MacAddress([0x01, 0x0c, 0xcd, 0x04, 0, number]),
             vlan: Some(tag()),
@@ -250,7 +250,7 @@ fn sources() -> Vec<Source> {
         };
         Source::SampledValues(SampledValues::in_form(&config, form))
     };
-    let device = Goose::new(&goose::Config {
+    let device = Goose::new(&goose::GooseConfig {
         source: MacAddress([2, 0, 0, 0, 0, 9]),
         destination: MacAddress([0x01, 0x0c, 0xcd, 0x01, 0, 9]),
         vlan: Some(tag()),

@@ -204,7 +204,7 @@ fn publish() -> usize {
 }
 
 fn sources() -> [Source; 2] {
-    let samples = SampledValues::new(&sampled_values::Config {
+    let samples = SampledValues::new(&sampled_values::SampledValuesConfig {
         source: MacAddress([2, 0, 0, 0, 0, 1]),
         destination: MacAddress([0x01, 0x0c, 0xcd, 0x04, 0, 1]),
         vlan: None,
@@ -216,7 +216,7 @@ fn sources() -> [Source; 2] {
         until: Some(Instant::ZERO + LENGTH),
     });
     let changes = [Duration::from_ms(700), LENGTH + Duration::from_ms(100)];
-    let state = Goose::new(&goose::Config {
+    let state = Goose::new(&goose::GooseConfig {
         source: MacAddress([2, 0, 0, 0, 0, 9]),
         destination: MacAddress([0x01, 0x0c, 0xcd, 0x01, 0, 9]),
         vlan: None,

@@ -176,9 +176,9 @@ fn rule(dialect: Dialect, header: &ethernet::Header, output: PortNumber, out: &m
     if dialect == Dialect::OpenFlow10 {
         let actions = [openflow10::Action::output(narrow(output))];
         let flow_mod = openflow10::FlowMod {
-            matching: openflow10::Match {
+            matching: openflow10::Match10 {
                 dl_dst: Some(header.destination),
-                ..openflow10::Match::ANY
+                ..openflow10::Match10::ANY
             },
             actions: openflow10::Actions::of(&actions),
             ..openflow10::FlowMod::ADD

@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicBool;
 
 use calculus::admission::Spare;
 use measure::report::Report;
-use run::experiment::{Admission, Audience, Carrying, Discovered, Experiment, Place, SimEngine};
+use run::experiment::{
+    Admission, Audience, Carrying, Discovered, Experiment, SimEngine, WorldChoice,
+};
 use scenario::Scenario;
 use units::Duration;
 
@@ -31,7 +33,7 @@ pub fn carry_out_by(engine: SimEngine, scenario: &Scenario, spare: Spare) -> Rep
         spare,
     };
     experiment
-        .run(Place::Sim(engine), &mut Nobody)
+        .run(WorldChoice::Sim(engine), &mut Nobody)
         .expect("virtual time does not break down")
 }
 

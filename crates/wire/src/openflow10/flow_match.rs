@@ -14,7 +14,7 @@ const NW_DST_SHIFT: u32 = 14;
 
 flags! {
     /// Which fields of a match do not count (`ofp_flow_wildcards`). The two
-    /// network addresses have a number of bits each, see [`Network`].
+    /// network addresses have a number of bits each, see [`AddressPrefix`].
     pub struct Wildcards: u32 {
         /// The port of arrival.
         IN_PORT = 1 << 0;
@@ -47,12 +47,12 @@ flags! {
 
 /// The addresses that share their first bits with one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Network {
+pub struct AddressPrefix {
     address: Ipv4Addr,
     prefix_length: u8,
 }
 
-impl Network {
+impl AddressPrefix {
     /// Every address.
     pub const ANY: Self = Self {
         address: Ipv4Addr::UNSPECIFIED,
@@ -109,7 +109,7 @@ impl Network {
     }
 }
 
-impl Default for Network {
+impl Default for AddressPrefix {
     fn default() -> Self {
         Self::ANY
     }
@@ -123,14 +123,14 @@ fn mask(prefix_length: u8) -> Ipv4Addr {
 /// Which frames an entry matches (`ofp_match`): those that have every field
 /// that is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Match {
+pub struct Match10 {
     /// The port of arrival.
     pub in_port: Option<PortNumber>,
     /// The source address of Ethernet.
     pub dl_src: Option<MacAddress>,
     /// The destination address of Ethernet.
     pub dl_dst: Option<MacAddress>,
-    /// The VLAN, or [`Match::NO_VLAN`].
+    /// The VLAN, or [`Match10::NO_VLAN`].
     pub dl_vlan: Option<u16>,
     /// The priority of the VLAN tag.
     pub dl_vlan_pcp: Option<u8>,
@@ -141,16 +141,16 @@ pub struct Match {
     /// The protocol of IP, or the lower byte of the operation of ARP.
     pub nw_proto: Option<u8>,
     /// The source address of IPv4, or that in an ARP packet.
-    pub nw_src: Network,
+    pub nw_src: AddressPrefix,
     /// The destination address of IPv4, or that in an ARP packet.
-    pub nw_dst: Network,
+    pub nw_dst: AddressPrefix,
     /// The source port of TCP or UDP, or the type of ICMP.
     pub tp_src: Option<u16>,
     /// The destination port of TCP or UDP, or the code of ICMP.
     pub tp_dst: Option<u16>,
 }
 
-impl Match {
+impl Match10 {
     /// Says of a frame that it has no VLAN tag (`OFP_VLAN_NONE`).
     pub const NO_VLAN: u16 = 0xffff;
 
@@ -164,8 +164,8 @@ impl Match {
         dl_type: None,
         nw_tos: None,
         nw_proto: None,
-        nw_src: Network::ANY,
-        nw_dst: Network::ANY,
+        nw_src: AddressPrefix::ANY,
+        nw_dst: AddressPrefix::ANY,
         tp_src: None,
         tp_dst: None,
     };
@@ -223,8 +223,8 @@ impl Match {
             dl_type: wildcards.unless(Wildcards::DL_TYPE, dl_type),
             nw_tos: wildcards.unless(Wildcards::NW_TOS, nw_tos),
             nw_proto: wildcards.unless(Wildcards::NW_PROTO, nw_proto),
-            nw_src: Network::parse(nw_src, bits(NW_SRC_SHIFT)),
-            nw_dst: Network::parse(nw_dst, bits(NW_DST_SHIFT)),
+            nw_src: AddressPrefix::parse(nw_src, bits(NW_SRC_SHIFT)),
+            nw_dst: AddressPrefix::parse(nw_dst, bits(NW_DST_SHIFT)),
             tp_src: wildcards.unless(Wildcards::TP_SRC, tp_src),
             tp_dst: wildcards.unless(Wildcards::TP_DST, tp_dst),
         })
@@ -264,15 +264,15 @@ mod tests {
 
     #[test]
     fn more_than_32_wildcard_bits_mean_every_address() {
-        assert_eq!(Network::parse(0x0a00_0001, 32), Network::ANY);
-        assert_eq!(Network::parse(0x0a00_0001, 63), Network::ANY);
+        assert_eq!(AddressPrefix::parse(0x0a00_0001, 32), AddressPrefix::ANY);
+        assert_eq!(AddressPrefix::parse(0x0a00_0001, 63), AddressPrefix::ANY);
     }
 
     #[test]
     fn bits_behind_the_prefix_do_not_count() {
-        let network = Network::parse(0x0a01_02ff, 8);
+        let network = AddressPrefix::parse(0x0a01_02ff, 8);
 
-        assert_eq!(network, Network::new([10, 1, 2, 0].into(), 24));
+        assert_eq!(network, AddressPrefix::new([10, 1, 2, 0].into(), 24));
         assert_eq!(network.mask(), Ipv4Addr::new(255, 255, 255, 0));
     }
 
@@ -280,6 +280,6 @@ mod tests {
     fn a_match_without_fields_has_every_wildcard() {
         let expected = Wildcards::ALL.0 & !(31 << NW_SRC_SHIFT | 31 << NW_DST_SHIFT);
 
-        assert_eq!(Match::ANY.wildcards(), Wildcards(expected));
+        assert_eq!(Match10::ANY.wildcards(), Wildcards(expected));
     }
 }

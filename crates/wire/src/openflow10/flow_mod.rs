@@ -1,7 +1,7 @@
 //! Changing flow tables (OF10 section 5.3.3).
 
 use super::header::{begin, finish};
-use super::{Actions, Match, MessageType, PortNumber};
+use super::{Actions, Match10, MessageType, PortNumber};
 use crate::openflow::{
     self, BufferId, Cookie, DecodeError, ErrorKind, FlowModCommand, TransactionId,
 };
@@ -23,7 +23,7 @@ flags! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowMod<'a> {
     /// Which frames.
-    pub matching: Match,
+    pub matching: Match10,
     /// What the controller writes on the entry.
     pub cookie: Cookie,
     /// What to do.
@@ -47,7 +47,7 @@ pub struct FlowMod<'a> {
 impl<'a> FlowMod<'a> {
     /// The order to add an entry that matches every frame, drops it and stays.
     pub const ADD: Self = Self {
-        matching: Match::ANY,
+        matching: Match10::ANY,
         cookie: Cookie::NONE,
         command: FlowModCommand::Add,
         idle_timeout_s: 0,
@@ -61,7 +61,7 @@ impl<'a> FlowMod<'a> {
 
     pub(super) fn parse(body: &'a [u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(body);
-        let matching = Match::parse(&mut reader)?;
+        let matching = Match10::parse(&mut reader)?;
         let cookie = Cookie(reader.u64()?);
         let command = reader.u16()?;
         let known = u8::try_from(command).ok();

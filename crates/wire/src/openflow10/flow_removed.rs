@@ -3,7 +3,7 @@
 use units::Duration;
 
 use super::header::{begin, finish};
-use super::{Match, MessageType};
+use super::{Match10, MessageType};
 use crate::openflow::multipart::{emit_duration, parse_duration};
 use crate::openflow::{
     BadRequest, Cookie, DecodeError, ErrorKind, FlowRemovedReason, TransactionId,
@@ -14,7 +14,7 @@ use crate::reader::Reader;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowRemoved {
     /// Which frames it matched.
-    pub matching: Match,
+    pub matching: Match10,
     /// What the controller wrote on the entry.
     pub cookie: Cookie,
     /// The entry's priority.
@@ -34,7 +34,7 @@ pub struct FlowRemoved {
 impl FlowRemoved {
     pub(super) fn parse(body: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(body);
-        let matching = Match::parse(&mut reader)?;
+        let matching = Match10::parse(&mut reader)?;
         let cookie = Cookie(reader.u64()?);
         let priority = reader.u16()?;
         let reason = reader.u8()?;

@@ -287,7 +287,7 @@ impl Net {
         for (one, other, budget_us) in cables.iter().filter(|(one, other, _)| one != other) {
             let ends = [*one, *other].map(|node| {
                 net.stages.push(port(*budget_us));
-                End {
+                PortRef {
                     node: NodeId(node),
                     port: StageId(u32::try_from(net.stages.len() - 1).unwrap()),
                 }
@@ -309,7 +309,7 @@ impl Net {
     fn ends(&self, from: u32, to: u32) -> Ends<'static> {
         let port = StageId(u32::try_from(self.nodes).unwrap() + to);
         let node = NodeId(to);
-        Ends::new(NodeId(from), End { node, port })
+        Ends::new(NodeId(from), PortRef { node, port })
     }
 
     /// Returns the place of the stage by which frames enter a cable.

@@ -51,7 +51,7 @@ use super::remembered::Remembered;
 use super::simplified::Simplified;
 use super::{Concatenation, Order};
 use crate::analysis::budget::Budget;
-use crate::analysis::{Network, RateLatency, ServerId, TokenBucket};
+use crate::analysis::{RateLatency, ServerGraph, ServerId, TokenBucket};
 
 /// What a flow in a set costs, each time that the set is bounded, in steps of a
 /// budget.
@@ -88,7 +88,7 @@ pub(super) enum TooLarge {
 /// Bounds arrivals, and remembers what it has bounded.
 #[derive(Debug)]
 pub(super) struct ArrivalBounds<'a> {
-    pub(super) network: &'a Network,
+    pub(super) network: &'a ServerGraph,
     pub(super) histories: &'a Histories,
     pub(super) simplified: &'a Simplified,
     pub(super) order: Order,
@@ -108,7 +108,7 @@ pub(super) struct ArrivalBounds<'a> {
 
 impl<'a> ArrivalBounds<'a> {
     pub(super) fn new(
-        network: &'a Network,
+        network: &'a ServerGraph,
         histories: &'a Histories,
         simplified: &'a Simplified,
         (order, concatenation): (Order, Concatenation),

@@ -10,7 +10,7 @@
 use std::num::NonZeroU32;
 use std::ops::Range;
 
-use crate::analysis::{FlowId, Network, ServerId};
+use crate::analysis::{FlowId, ServerGraph, ServerId};
 
 /// One flow at one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,7 +57,7 @@ impl Histories {
     /// # Errors
     ///
     /// A server on a cycle, if there is one.
-    pub(super) fn of(network: &Network) -> Result<Self, ServerId> {
+    pub(super) fn of(network: &ServerGraph) -> Result<Self, ServerId> {
         let order = network.feed_forward_order()?;
         let mut histories = Self {
             steps: Vec::new(),
@@ -177,7 +177,7 @@ pub(super) mod tests {
     use units::fine::{Data, Rate, Time};
 
     use super::*;
-    use crate::analysis::{Flow, Multiplexing, RateLatency, Server, TokenBucket};
+    use crate::analysis::{Multiplexing, RateLatency, Server, ServerFlow, TokenBucket};
 
     /// Paths 0-1-3, 2-1-3, 0-1-3 again, 3 alone, and 1-3.
     const PATHS: [&[u32]; 5] = [&[0, 1, 3], &[2, 1, 3], &[0, 1, 3], &[3], &[1, 3]];
@@ -256,9 +256,9 @@ pub(super) mod tests {
             link: None,
             multiplexing: Multiplexing::Fifo,
         };
-        let mut network = Network::new(vec![server; 4]).unwrap();
+        let mut network = ServerGraph::new(vec![server; 4]).unwrap();
         for path in PATHS {
-            let flow = Flow {
+            let flow = ServerFlow {
                 buckets: vec![TokenBucket::default()],
                 path: path.iter().copied().map(ServerId).collect(),
                 max_packet: Data::ZERO,

@@ -8,7 +8,7 @@
 use units::fine::{Data, Rate, Time};
 
 use super::Order;
-use crate::analysis::{FlowId, Multiplexing, Network, RateLatency, ServerId, TokenBucket};
+use crate::analysis::{FlowId, Multiplexing, RateLatency, ServerGraph, ServerId, TokenBucket};
 
 /// One choice of buckets and of pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ enum Preference {
 }
 
 /// Returns the choices that are worth trying; no two are equal.
-pub(super) fn choices(network: &Network, order: Order) -> Vec<Simplified> {
+pub(super) fn choices(network: &ServerGraph, order: Order) -> Vec<Simplified> {
     const BOTH: [Preference; 2] = [Preference::Rate, Preference::Start];
     let mut choices = Vec::with_capacity(1);
     for of_flows in BOTH {
@@ -46,13 +46,13 @@ pub(super) fn choices(network: &Network, order: Order) -> Vec<Simplified> {
 }
 
 /// Returns whether there was anything to choose.
-pub(super) fn has_choice(network: &Network) -> bool {
+pub(super) fn has_choice(network: &ServerGraph) -> bool {
     network.flows().any(|id| network.buckets(id).len() > 1)
         || network.servers().iter().any(|it| it.service.len() > 1)
 }
 
 fn choose(
-    network: &Network,
+    network: &ServerGraph,
     order: Order,
     of_flows: Preference,
     of_servers: Preference,
@@ -93,7 +93,12 @@ fn piece(pieces: &[RateLatency], preference: Preference) -> RateLatency {
 /// served of unfinished packets is still there, NC section 1.7. In arrival
 /// order that is part of one packet, in an arbitrary order part of one of each
 /// flow.
-fn packetized(network: &Network, id: ServerId, order: Order, piece: RateLatency) -> RateLatency {
+fn packetized(
+    network: &ServerGraph,
+    id: ServerId,
+    order: Order,
+    piece: RateLatency,
+) -> RateLatency {
     if !network.packetizer {
         return piece;
     }

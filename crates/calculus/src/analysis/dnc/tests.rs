@@ -3,11 +3,11 @@ use units::fine::{Data, Rate, Time};
 
 use super::arrival_bounds::DEPTH_MAX;
 use crate::analysis::{
-    Analysis, Flow, FlowBound, FlowId, Multiplexing, Network, NotApplicable, RateLatency, Server,
-    ServerId, TokenBucket, pmoo, sfa, tfa_dnc, tma,
+    Analysis, FlowBound, FlowId, Multiplexing, NotApplicable, RateLatency, Server, ServerFlow,
+    ServerGraph, ServerId, TokenBucket, pmoo, sfa, tfa_dnc, tma,
 };
 
-type Analyze = fn(&Network) -> Result<Analysis, NotApplicable>;
+type Analyze = fn(&ServerGraph) -> Result<Analysis, NotApplicable>;
 
 const ALL: [Analyze; 4] = [tfa_dnc::analyze, sfa::analyze, pmoo::analyze, tma::analyze];
 
@@ -37,7 +37,7 @@ fn a_tandem_has_the_bounds_of_the_formulas() {
         ),
         ("tfa-dnc", tfa_dnc::analyze, fifo, 13.0 / 4.0 + 15.0 / 4.0),
     ] {
-        let mut network = Network::new(vec![server(4, 1_000, order); 2]).unwrap();
+        let mut network = ServerGraph::new(vec![server(4, 1_000, order); 2]).unwrap();
         add(&mut network, 1, 6, &[0, 1]);
         add(&mut network, 1, 3, &[0, 1]);
 
@@ -51,7 +51,7 @@ fn a_tandem_has_the_bounds_of_the_formulas() {
 fn a_cut_pays_where_a_burst_is_met_at_a_fast_server_and_the_next_is_slow() {
     let order = Multiplexing::Arbitrary;
     let servers = vec![server(11, 0, order), server(2, 0, order)];
-    let mut network = Network::new(servers).unwrap();
+    let mut network = ServerGraph::new(servers).unwrap();
     add(&mut network, 1, 1, &[0, 1]);
     add(&mut network, 1, 10, &[0]);
     add(&mut network, 1, 0, &[1]);
@@ -66,7 +66,7 @@ fn a_cut_pays_where_a_burst_is_met_at_a_fast_server_and_the_next_is_slow() {
 #[test]
 fn a_flow_alone_waits_for_nothing_but_itself() {
     for order in [Multiplexing::Arbitrary, Multiplexing::Fifo] {
-        let mut network = Network::new(vec![server(4, 1_000, order)]).unwrap();
+        let mut network = ServerGraph::new(vec![server(4, 1_000, order)]).unwrap();
         add(&mut network, 4, 8, &[0]);
 
         for analyze in ALL {
@@ -95,7 +95,7 @@ fn what_a_flow_did_to_others_counts_when_they_come_back() {
         fast(0),
         server(90, 0, order),
     ];
-    let mut network = Network::new(servers).unwrap();
+    let mut network = ServerGraph::new(servers).unwrap();
     add(&mut network, 40, 6_000, &[0, 2, 3]);
     add(&mut network, 40, 1, &[0, 1, 2, 3]);
 
@@ -114,7 +114,7 @@ fn a_flow_that_leaves_a_path_and_comes_back_is_met_twice() {
         server(10, 7_000, order),
         server(10, 0, order),
     ];
-    let mut network = Network::new(servers).unwrap();
+    let mut network = ServerGraph::new(servers).unwrap();
     add(&mut network, 1, 1, &[0, 2]);
     add(&mut network, 2, 8, &[0, 1, 2]);
 
@@ -129,7 +129,7 @@ fn a_flow_that_leaves_a_path_and_comes_back_is_met_twice() {
 #[test]
 fn what_is_overloaded_has_no_bound_and_the_rest_has() {
     let order = Multiplexing::Arbitrary;
-    let mut network = Network::new(vec![server(4, 0, order); 2]).unwrap();
+    let mut network = ServerGraph::new(vec![server(4, 0, order); 2]).unwrap();
     add(&mut network, 2, 1, &[0]);
     add(&mut network, 3, 1, &[0]);
     add(&mut network, 3, 1, &[1]);
@@ -145,7 +145,7 @@ fn what_is_overloaded_has_no_bound_and_the_rest_has() {
 #[test]
 fn what_has_no_bound_upstream_has_none_downstream() {
     let order = Multiplexing::Arbitrary;
-    let mut network = Network::new(vec![server(4, 0, order), server(9, 0, order)]).unwrap();
+    let mut network = ServerGraph::new(vec![server(4, 0, order), server(9, 0, order)]).unwrap();
     add(&mut network, 1, 1, &[1]);
     add(&mut network, 2, 1, &[0, 1]);
     add(&mut network, 3, 1, &[0]);
@@ -157,10 +157,10 @@ fn what_has_no_bound_upstream_has_none_downstream() {
 
 #[test]
 fn cycles_and_priorities_are_refused_by_name() {
-    let mut ring = Network::new(vec![server(9, 0, Multiplexing::Fifo); 2]).unwrap();
+    let mut ring = ServerGraph::new(vec![server(9, 0, Multiplexing::Fifo); 2]).unwrap();
     add(&mut ring, 1, 1, &[0, 1]);
     add(&mut ring, 1, 1, &[1, 0]);
-    let mut urgent = Network::new(vec![server(9, 0, Multiplexing::StrictPriority)]).unwrap();
+    let mut urgent = ServerGraph::new(vec![server(9, 0, Multiplexing::StrictPriority)]).unwrap();
     add(&mut urgent, 1, 1, &[0]);
 
     for analyze in ALL {
@@ -181,11 +181,11 @@ fn each_bucket_and_each_piece_is_used_where_it_is_best() {
         service: pieces,
         ..server(1, 0, Multiplexing::Fifo)
     };
-    let mut network = Network::new(vec![server]).unwrap();
+    let mut network = ServerGraph::new(vec![server]).unwrap();
     let buckets = vec![bucket(1, 9), bucket(4, 3)];
     let flow = FlowId(0);
     network
-        .add(&Flow {
+        .add(&ServerFlow {
             buckets,
             ..cross(1, 9, &[0])
         })
@@ -217,12 +217,12 @@ fn unfinished_packets_are_waited_for_at_each_server() {
             (4.0 + 8.0) / 7.0 + (5.0 + 8.0) / 7.0 + 4.0 / 7.0,
         ),
     ] {
-        let mut network = Network::new(vec![server(8, 0, order); 2]).unwrap();
+        let mut network = ServerGraph::new(vec![server(8, 0, order); 2]).unwrap();
         network.packetizer = true;
         for _ in 0..2 {
             let max_packet = Data::of_bits(4).unwrap();
             network
-                .add(&Flow {
+                .add(&ServerFlow {
                     max_packet,
                     ..cross(1, 4, &[0, 1])
                 })
@@ -237,7 +237,7 @@ fn unfinished_packets_are_waited_for_at_each_server() {
 
 #[test]
 fn what_was_left_aside_is_said() {
-    let mut network = Network::new(vec![server(8, 0, Multiplexing::Fifo)]).unwrap();
+    let mut network = ServerGraph::new(vec![server(8, 0, Multiplexing::Fifo)]).unwrap();
     network.line_shaping = true;
     add(&mut network, 1, 1, &[0]);
 
@@ -255,7 +255,7 @@ fn what_was_left_aside_is_said() {
 fn a_long_chain_of_cause_and_effect_is_followed_up_to_a_limit() {
     let chain = |length: u32| {
         let order = Multiplexing::Arbitrary;
-        let mut network = Network::new(vec![server(4, 0, order); length as usize]).unwrap();
+        let mut network = ServerGraph::new(vec![server(4, 0, order); length as usize]).unwrap();
         for at in 1..length {
             add(&mut network, 1, 1, &[at - 1, at]);
         }
@@ -298,7 +298,7 @@ proptest! {
     #[test]
     fn a_flow_alone_has_the_bound_it_has_among_all(network in network_of(Multiplexing::Fifo)) {
         for (analyze, analyze_flow) in [
-            (sfa::analyze as Analyze, sfa::analyze_flow as fn(&Network, FlowId) -> _),
+            (sfa::analyze as Analyze, sfa::analyze_flow as fn(&ServerGraph, FlowId) -> _),
             (pmoo::analyze, pmoo::analyze_flow),
             (tma::analyze, tma::analyze_flow),
             (tfa_dnc::analyze, tfa_dnc::analyze_flow),
@@ -333,9 +333,9 @@ proptest! {
     fn no_bound_is_below_that_of_the_flow_alone(network in network_of(Multiplexing::Fifo)) {
         for analyze in ALL {
             for (bound, flow) in analyze(&network).unwrap().flows.iter().zip(network.flows()) {
-                let mut alone = Network::new(network.servers().to_vec()).unwrap();
+                let mut alone = ServerGraph::new(network.servers().to_vec()).unwrap();
                 let (path, buckets) = (network.path(flow).to_vec(), network.buckets(flow).to_vec());
-                alone.add(&Flow { path, buckets, ..cross(0, 0, &[0]) }).unwrap();
+                alone.add(&ServerFlow { path, buckets, ..cross(0, 0, &[0]) }).unwrap();
                 let least = sfa::analyze(&alone).unwrap().flows[0].delay;
                 prop_assert!(at_most(least, bound.delay), "{least:?} {bound:?}");
             }
@@ -368,8 +368,8 @@ fn bucket(bps: u64, bits: u64) -> TokenBucket {
     }
 }
 
-fn cross(bps: u64, bits: u64, path: &[u32]) -> Flow {
-    Flow {
+fn cross(bps: u64, bits: u64, path: &[u32]) -> ServerFlow {
+    ServerFlow {
         buckets: vec![bucket(bps, bits)],
         path: path.iter().copied().map(ServerId).collect(),
         max_packet: Data::ZERO,
@@ -377,7 +377,7 @@ fn cross(bps: u64, bits: u64, path: &[u32]) -> Flow {
     }
 }
 
-fn add(network: &mut Network, bps: u64, bits: u64, path: &[u32]) {
+fn add(network: &mut ServerGraph, bps: u64, bits: u64, path: &[u32]) {
     network.add(&cross(bps, bits, path)).unwrap();
 }
 
@@ -406,18 +406,18 @@ fn at_most(bound: Option<Time>, other: Option<Time>) -> bool {
 
 /// Flows go from lower to higher numbers, so nothing is a cycle, and leave
 /// servers out, so paths part and join again.
-fn flow() -> impl Strategy<Value = Flow> {
+fn flow() -> impl Strategy<Value = ServerFlow> {
     let path =
         proptest::sample::subsequence((0..SERVERS).collect::<Vec<_>>(), 1..=SERVERS as usize);
     (path, 1u64..=4, 0u64..=50).prop_map(|(path, bps, bits)| cross(bps, bits, &path))
 }
 
-fn network_of(order: Multiplexing) -> impl Strategy<Value = Network> {
+fn network_of(order: Multiplexing) -> impl Strategy<Value = ServerGraph> {
     let servers = proptest::collection::vec((5u64..=40, 0u64..=2_000), SERVERS as usize);
     let flows = proptest::collection::vec(flow(), 1..=8);
     (servers, flows).prop_map(move |(servers, flows)| {
         let servers = servers.into_iter().map(|(bps, ms)| server(bps, ms, order));
-        let mut network = Network::new(servers.collect()).unwrap();
+        let mut network = ServerGraph::new(servers.collect()).unwrap();
         for flow in &flows {
             network.add(flow).unwrap();
         }

@@ -1,12 +1,12 @@
 //! In which order servers are taken: those before them first, and those of a
 //! cycle together.
 
-use crate::analysis::{Network, ServerId};
+use crate::analysis::{ServerGraph, ServerId};
 
 /// Returns the servers in groups: from each server of a group flows come, over
 /// others, to each other of it, and groups stand behind those from which flows
 /// come to them.
-pub(super) fn components(network: &Network) -> Vec<Vec<ServerId>> {
+pub(super) fn components(network: &ServerGraph) -> Vec<Vec<ServerId>> {
     let (mut onward, mut back) = (neighbours(network), neighbours(network));
     for flow in network.flows() {
         for pair in network.path(flow).windows(2) {
@@ -59,11 +59,11 @@ fn walk(next: &[Vec<ServerId>], from: ServerId, seen: &mut [bool], finished: &mu
     }
 }
 
-fn neighbours(network: &Network) -> Vec<Vec<ServerId>> {
+fn neighbours(network: &ServerGraph) -> Vec<Vec<ServerId>> {
     vec![Vec::new(); network.servers().len()]
 }
 
-fn servers(network: &Network) -> impl Iterator<Item = ServerId> {
+fn servers(network: &ServerGraph) -> impl Iterator<Item = ServerId> {
     (0..).map(ServerId).take(network.servers().len())
 }
 

@@ -12,7 +12,7 @@
 
 use units::fine::{Data, Rate, Time};
 
-use crate::analysis::{Crossing, FlowId, Network, ServerId, TokenBucket};
+use crate::analysis::{Crossing, FlowId, ServerGraph, ServerId, TokenBucket};
 
 /// The number of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,7 +38,7 @@ pub(super) struct Arc {
 #[derive(Debug)]
 pub(super) struct FactMap<'a> {
     /// The network.
-    pub(super) network: &'a Network,
+    pub(super) network: &'a ServerGraph,
     arcs: Vec<Arc>,
     /// The number of the burst of each flow where it begins.
     bursts: Vec<u32>,
@@ -54,7 +54,7 @@ pub(super) struct Facts {
 
 impl<'a> FactMap<'a> {
     /// Returns the map of a network.
-    pub(super) fn new(network: &'a Network) -> Self {
+    pub(super) fn new(network: &'a ServerGraph) -> Self {
         let mut hops = 0;
         let mut bursts = Vec::new();
         let mut over: Vec<(ServerId, ServerId, Crossing)> = Vec::new();

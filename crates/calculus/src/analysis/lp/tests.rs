@@ -5,7 +5,7 @@ use units::Seeded;
 use units::fine::{Data, Rate, Time};
 
 use super::*;
-use crate::analysis::{Flow, RateLatency, Server, TokenBucket};
+use crate::analysis::{RateLatency, Server, ServerFlow, TokenBucket};
 
 const MBIT: u64 = 1_000_000_000_000;
 const BIT: u64 = 1_000_000;
@@ -123,7 +123,7 @@ fn of_two_service_curves_the_better_counts_at_each_time() {
         service: vec![rate_latency(20, 0), rate_latency(100, 40)],
         ..server(1, 0)
     };
-    let mut network = Network::new(vec![slow_start]).unwrap();
+    let mut network = ServerGraph::new(vec![slow_start]).unwrap();
     add(&mut network, &[0], 10, 400);
     let small = delay(&network, 0);
     add(&mut network, &[0], 10, 9_600);
@@ -136,7 +136,7 @@ fn of_two_service_curves_the_better_counts_at_each_time() {
 fn an_order_other_than_first_in_first_out_is_refused_by_the_server() {
     let mut servers = vec![server(100, 10); 2];
     servers[1].multiplexing = Multiplexing::StrictPriority;
-    let network = Network::new(servers).unwrap();
+    let network = ServerGraph::new(servers).unwrap();
 
     assert_eq!(
         analyze(&network),
@@ -199,12 +199,12 @@ fn a_ring_that_is_asked_too_much_has_no_bound() {
     assert_eq!(delay(&ring(4, 26, true), 0), None);
 }
 
-fn ring(servers: u32, rate_mbps: u64, shaping: bool) -> Network {
+fn ring(servers: u32, rate_mbps: u64, shaping: bool) -> ServerGraph {
     let server = Server {
         link: Some(Rate::from_ubps(100 * MBIT)),
         ..server(100, 10)
     };
-    let mut network = Network::new(vec![server; servers as usize]).unwrap();
+    let mut network = ServerGraph::new(vec![server; servers as usize]).unwrap();
     network.line_shaping = shaping;
     for first in 0..servers {
         let path: Vec<u32> = (0..servers).map(|hop| (first + hop) % servers).collect();
@@ -334,12 +334,12 @@ fn any_plan(paths: Paths) -> impl Strategy<Value = Plan> {
 }
 
 impl Plan {
-    fn network(&self) -> Network {
+    fn network(&self) -> ServerGraph {
         let servers = self.servers.iter().map(|(rate, latency)| Server {
             link: Some(Rate::from_ubps(rate * MBIT)),
             ..server(*rate, *latency)
         });
-        let mut network = Network::new(servers.collect()).unwrap();
+        let mut network = ServerGraph::new(servers.collect()).unwrap();
         network.packetizer = true;
         network.line_shaping = self.shaping;
         let slowest = self.servers.iter().map(|it| it.0).min().unwrap();
@@ -351,7 +351,7 @@ impl Plan {
             };
             let max_packet = Data::from_ubits(packet * BIT);
             network
-                .add(&Flow {
+                .add(&ServerFlow {
                     max_packet,
                     ..flow(path, &[bucket])
                 })
@@ -378,7 +378,7 @@ mod simulation {
 
     /// Returns the longest delay of each flow, all of which send as much as they
     /// may, from times that `seed` chooses.
-    pub(super) fn delays(network: &Network, sizes: &[u64], seed: u64) -> Vec<Time> {
+    pub(super) fn delays(network: &ServerGraph, sizes: &[u64], seed: u64) -> Vec<Time> {
         let mut random = Seeded::new(seed);
         // By time; the order of packets that come at the same is left to chance.
         let mut coming = BinaryHeap::new();
@@ -415,7 +415,7 @@ mod simulation {
     }
 
     /// When the packets of a flow come that sends as much as it may.
-    fn greedy(network: &Network, flow: FlowId, size: u64, begin: u64) -> Vec<u64> {
+    fn greedy(network: &ServerGraph, flow: FlowId, size: u64, begin: u64) -> Vec<u64> {
         let bucket = network.buckets(flow)[0];
         let when = |count: u64| {
             let data = (count * size * BIT).saturating_sub(bucket.burst.as_ubits());
@@ -430,7 +430,7 @@ mod simulation {
     }
 }
 
-fn delay(network: &Network, flow: u32) -> Option<Time> {
+fn delay(network: &ServerGraph, flow: u32) -> Option<Time> {
     analyze_flow(network, FlowId(flow)).unwrap().delay
 }
 
@@ -444,11 +444,11 @@ fn assert_close(delay: Option<Time>, expected_us: f64) {
     );
 }
 
-pub(super) fn network(servers: &[(u64, u64)]) -> Network {
+pub(super) fn network(servers: &[(u64, u64)]) -> ServerGraph {
     let servers = servers
         .iter()
         .map(|(rate, latency)| server(*rate, *latency));
-    Network::new(servers.collect()).unwrap()
+    ServerGraph::new(servers.collect()).unwrap()
 }
 
 fn server(rate_mbps: u64, latency_us: u64) -> Server {
@@ -466,14 +466,14 @@ fn rate_latency(rate_mbps: u64, latency_us: u64) -> RateLatency {
     }
 }
 
-pub(super) fn add(network: &mut Network, path: &[u32], rate_mbps: u64, burst_bits: u64) {
+pub(super) fn add(network: &mut ServerGraph, path: &[u32], rate_mbps: u64, burst_bits: u64) {
     network
         .add(&flow(path, &[bucket(rate_mbps, burst_bits)]))
         .unwrap();
 }
 
-fn flow(path: &[u32], buckets: &[TokenBucket]) -> Flow {
-    Flow {
+fn flow(path: &[u32], buckets: &[TokenBucket]) -> ServerFlow {
+    ServerFlow {
         buckets: buckets.to_vec(),
         path: ids(path),
         max_packet: Data::ZERO,

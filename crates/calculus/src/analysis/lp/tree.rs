@@ -5,7 +5,7 @@
 //! server for another than its parent has left the tree; if it comes back it is
 //! a stranger whose burst has to be known.
 
-use crate::analysis::{Network, ServerId};
+use crate::analysis::{ServerGraph, ServerId};
 
 use super::facts::FactMap;
 
@@ -91,7 +91,7 @@ impl ServerTree {
 }
 
 /// The rates of all flows of an arc, as a measure of how much it matters.
-fn traffic(network: &Network, map: &FactMap, arc: super::facts::ArcId) -> u128 {
+fn traffic(network: &ServerGraph, map: &FactMap, arc: super::facts::ArcId) -> u128 {
     let flows = map.arc(arc).crossings.iter().map(|at| at.flow);
     let rates = flows.map(|flow| {
         network

@@ -5,7 +5,7 @@
 //! as many again as variables; so the work is known before a program is written, and
 //! one that would be too much is asked about fewer servers.
 
-use crate::analysis::Network;
+use crate::analysis::ServerGraph;
 use crate::analysis::budget::Budget;
 
 use super::facts::FactMap;
@@ -56,7 +56,7 @@ pub(super) struct RemainingWork<'a> {
 impl<'a> RemainingWork<'a> {
     /// Shares the work out among all that may be asked about a network.
     pub(super) fn new(map: &FactMap, budget: &'a Budget<'a>) -> Self {
-        let network: &Network = map.network;
+        let network: &ServerGraph = map.network;
         let count = |length: usize| length as u64;
         let flows = count(network.flows().len());
         let hops: usize = network.flows().map(|flow| network.path(flow).len()).sum();

@@ -11,12 +11,12 @@
 use units::fine::{Data, Rate};
 
 use super::servers::ServiceGuarantee;
-use crate::analysis::{Crossing, FlowId, Network, ServerId, TokenBucket};
+use crate::analysis::{Crossing, FlowId, ServerGraph, ServerId, TokenBucket};
 
 /// The burst of each flow where it arrives, hop by hop.
 #[derive(Debug)]
 pub(super) struct HopBounds<'a> {
-    network: &'a Network,
+    network: &'a ServerGraph,
     /// By flow, the place of its first hop in `bursts`.
     begins: Vec<usize>,
     bursts: Vec<Option<Data>>,
@@ -36,7 +36,7 @@ struct ArrivingTraffic {
 impl<'a> HopBounds<'a> {
     /// Finds them all, server by server in an order in which flows go.
     pub(super) fn new(
-        network: &'a Network,
+        network: &'a ServerGraph,
         order: &[ServerId],
         servers: &[ServiceGuarantee],
         bucket: impl Fn(FlowId) -> TokenBucket,

@@ -11,7 +11,7 @@ use super::tandem::{self, Decisions, ParallelFlows, Piece, TandemTraffic};
 use super::waits::WaitSearch;
 use super::{Effort, Tries};
 use crate::analysis::budget::Budget;
-use crate::analysis::{FlowId, Network, RateLatency, ServerId, TokenBucket};
+use crate::analysis::{FlowId, RateLatency, ServerGraph, ServerId, TokenBucket};
 
 /// How deep bursts are followed back, a level of the stack for each.
 const DEPTH_MAX: u32 = 500;
@@ -28,7 +28,7 @@ const STEPS_A_MEMBER: u64 = 30;
 /// The bounds of one network, with what has been found on the way to them.
 #[derive(Debug)]
 pub(super) struct PathBounds<'a> {
-    network: &'a Network,
+    network: &'a ServerGraph,
     servers: Vec<ServiceGuarantee>,
     effort: Effort,
     budget: &'a Budget<'a>,
@@ -45,7 +45,7 @@ impl<'a> PathBounds<'a> {
     /// Begins with nothing known, for a network whose servers promise
     /// this.
     pub(super) fn new(
-        network: &'a Network,
+        network: &'a ServerGraph,
         Usable { promises, order }: Usable,
         effort: Effort,
         budget: &'a Budget<'a>,
@@ -254,7 +254,7 @@ impl<'a> PathBounds<'a> {
 
 /// Returns the bucket of a flow that counts where it is cross traffic: the one that
 /// bounds it in the long run.
-fn bucket(network: &Network, flow: FlowId) -> TokenBucket {
+fn bucket(network: &ServerGraph, flow: FlowId) -> TokenBucket {
     let buckets = network.buckets(flow).iter();
     let slowest = buckets.min_by_key(|bucket| (bucket.rate, bucket.burst));
     *slowest.expect("a flow has a bucket")
@@ -294,14 +294,14 @@ impl Met {
 }
 
 /// Returns the servers that a flow crosses up to a server of its path.
-fn way(network: &Network, server: ServerId, flow: FlowId) -> &[ServerId] {
+fn way(network: &ServerGraph, server: ServerId, flow: FlowId) -> &[ServerId] {
     let path = network.path(flow);
     let hop = path.iter().position(|at| *at == server);
     &path[..=hop.expect("a bundle of flows is at a server that all of them cross")]
 }
 
 /// Returns the last servers up to `server` that all `flows` cross in a row.
-fn shared_way<'a>(network: &'a Network, server: ServerId, flows: &[FlowId]) -> &'a [ServerId] {
+fn shared_way<'a>(network: &'a ServerGraph, server: ServerId, flows: &[FlowId]) -> &'a [ServerId] {
     let mut shared = way(network, server, flows[0]);
     for flow in &flows[1..] {
         let pairs = way(network, server, *flow)

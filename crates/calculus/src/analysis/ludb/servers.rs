@@ -2,7 +2,9 @@
 
 use units::fine::{Data, Rate, Time};
 
-use crate::analysis::{Multiplexing, Network, NotApplicable, RateLatency, ServerId, TokenBucket};
+use crate::analysis::{
+    Multiplexing, NotApplicable, RateLatency, ServerGraph, ServerId, TokenBucket,
+};
 
 /// What a server does at least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +24,7 @@ pub(super) struct Usable {
 }
 
 /// Returns one promise for each server, if the method applies.
-pub(super) fn usable(network: &Network) -> Result<Usable, NotApplicable> {
+pub(super) fn usable(network: &ServerGraph) -> Result<Usable, NotApplicable> {
     let ids = || (0..).map(ServerId).take(network.servers().len());
     for id in ids() {
         let multiplexing = network.server(id).multiplexing;
@@ -46,7 +48,7 @@ pub(super) fn usable(network: &Network) -> Result<Usable, NotApplicable> {
 ///
 /// A curve whose latency is too long for the units of time is none; a server
 /// without one serves at no rate.
-fn promise(network: &Network, id: ServerId) -> ServiceGuarantee {
+fn promise(network: &ServerGraph, id: ServerId) -> ServiceGuarantee {
     let flows = || network.crossings(id).iter().map(|crossing| crossing.flow);
     let load = flows().flat_map(|flow| network.buckets(flow).first());
     let load = load.fold(TokenBucket::default(), add);

@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use crate::analysis::{FlowId, Network, ServerId, TokenBucket};
+use crate::analysis::{FlowId, ServerGraph, ServerId, TokenBucket};
 
 /// Traffic that crosses some servers of a path in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,11 @@ type FlowRun = (usize, usize, FlowId);
 /// Returns whom `own` meet on the way along `path`, which they all cross: groups
 /// by where they join and where they part. A flow that leaves and comes
 /// back is in two of them.
-pub(super) fn groups(network: &Network, path: &[ServerId], own: &[FlowId]) -> Vec<ParallelFlows> {
+pub(super) fn groups(
+    network: &ServerGraph,
+    path: &[ServerId],
+    own: &[FlowId],
+) -> Vec<ParallelFlows> {
     let mut runs = Vec::new();
     for (first, server) in path.iter().enumerate() {
         for crossing in network.crossings(*server) {

@@ -7,7 +7,7 @@ use super::pseudo_affine::PseudoAffine;
 use super::tandem::TandemTraffic;
 use super::waits::WaitSearch;
 use super::*;
-use crate::analysis::{Flow, Multiplexing, RateLatency, Server, ServerId, TokenBucket};
+use crate::analysis::{Multiplexing, RateLatency, Server, ServerFlow, ServerId, TokenBucket};
 
 #[test]
 fn one_server_takes_its_latency_and_all_bursts() {
@@ -101,7 +101,7 @@ fn a_cycle_and_another_order_of_service_are_named() {
 
     let mut server = server(100, 0);
     server.multiplexing = Multiplexing::Arbitrary;
-    let other = Network::new(vec![server]).unwrap();
+    let other = ServerGraph::new(vec![server]).unwrap();
     assert_eq!(
         analyze(&other),
         Err(NotApplicable::Multiplexing {
@@ -166,7 +166,7 @@ fn a_packet_waits_for_its_last_bit_at_every_server_but_the_last() {
     let mut fluid = network(&servers, &[]);
     let bucket = bucket(10, 300);
     fluid
-        .add(&Flow {
+        .add(&ServerFlow {
             buckets: vec![bucket],
             path: vec![ServerId(0), ServerId(1)],
             max_packet: Data::of_bits(100).unwrap(),
@@ -186,9 +186,9 @@ fn a_packet_waits_for_its_last_bit_at_every_server_but_the_last() {
 fn of_several_buckets_and_curves_the_better_ones_count() {
     let mut fast = server(100, 7_000);
     fast.service.push(server(50, 0).service[0]);
-    let mut network = Network::new(vec![fast]).unwrap();
+    let mut network = ServerGraph::new(vec![fast]).unwrap();
     network
-        .add(&Flow {
+        .add(&ServerFlow {
             buckets: vec![bucket(10, 300), bucket(200, 100)],
             path: vec![ServerId(0)],
             max_packet: Data::ZERO,
@@ -280,7 +280,7 @@ proptest! {
 
 /// Returns the longest delay of a packet of each flow. Every source sends its burst
 /// at its phase, in milliseconds, and then as fast as it may.
-fn simulate(network: &Network, phases: &[u64]) -> Vec<Time> {
+fn simulate(network: &ServerGraph, phases: &[u64]) -> Vec<Time> {
     let mut queues = vec![Vec::new(); network.servers().len()];
     for (flow, phase) in network.flows().zip(phases) {
         let (bucket, packet) = (network.buckets(flow)[0], network.max_packet(flow));
@@ -321,14 +321,14 @@ fn simulate(network: &Network, phases: &[u64]) -> Vec<Time> {
 const FS_PER_MS: u64 = 1_000_000_000_000;
 
 /// Five servers, and flows that cross any of them, in the order of their numbers.
-fn networks() -> impl Strategy<Value = Network> {
+fn networks() -> impl Strategy<Value = ServerGraph> {
     let flow = (1u32..32, 1u64..60, 1u64..10);
     let flows = prop::collection::vec(flow, 1..16);
     (prop::collection::vec(900_000u64..2_000_000, 5), flows).prop_map(|(rates, flows)| {
         let servers = rates.into_iter().map(|bps| server(bps, 0)).collect();
-        let mut network = Network::new(servers).unwrap();
+        let mut network = ServerGraph::new(servers).unwrap();
         for (path, kbps, packets) in flows {
-            let flow = Flow {
+            let flow = ServerFlow {
                 buckets: vec![bucket(kbps * 1_000, packets * 1_000)],
                 path: (0..5)
                     .filter(|at| path >> at & 1 == 1)
@@ -345,11 +345,11 @@ fn networks() -> impl Strategy<Value = Network> {
 
 /// Servers by rate in bit/s and latency in ms, fluid flows by path, rate in
 /// bit/s and burst in bits.
-fn network(servers: &[(u64, u64)], flows: &[(&[u32], u64, u64)]) -> Network {
+fn network(servers: &[(u64, u64)], flows: &[(&[u32], u64, u64)]) -> ServerGraph {
     let servers = servers.iter().map(|&(bps, ms)| server(bps, ms)).collect();
-    let mut network = Network::new(servers).unwrap();
+    let mut network = ServerGraph::new(servers).unwrap();
     for (path, bps, bits) in flows {
-        let flow = Flow {
+        let flow = ServerFlow {
             buckets: vec![bucket(*bps, *bits)],
             path: path.iter().copied().map(ServerId).collect(),
             max_packet: Data::ZERO,

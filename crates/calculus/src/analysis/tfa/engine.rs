@@ -22,7 +22,9 @@ use super::fixed_point::{self, Precision, with_headroom};
 use super::layout::{Layout, number};
 use super::state::{DelayState, FS_PER_SECOND, NEVER};
 use super::time;
-use crate::analysis::network::{Flow, FlowId, Multiplexing, Network, NetworkError, ServerId};
+use crate::analysis::network::{
+    FlowId, Multiplexing, NetworkError, ServerFlow, ServerGraph, ServerId,
+};
 use crate::min_plus::piecewise::CurveSum;
 
 /// How many times as many delays may be computed as there are servers until a
@@ -79,7 +81,7 @@ impl TfaEngine {
     ///
     /// If a flow is a branch of another: what it shares would go with that one.
     #[must_use]
-    pub fn new(network: &Network) -> Self {
+    pub fn new(network: &ServerGraph) -> Self {
         let is_branch = |flow| network.shared_hops(flow) > 0;
         assert!(!network.flows().any(is_branch), "flows come and go alone");
         let mut layout = Layout::of(network);
@@ -126,8 +128,8 @@ impl TfaEngine {
     ///
     /// # Errors
     ///
-    /// If the flow makes no sense, as for [`Network::add`].
-    pub fn add(&mut self, flow: &Flow) -> Result<FlowId, NetworkError> {
+    /// If the flow makes no sense, as for [`ServerGraph::add`].
+    pub fn add(&mut self, flow: &ServerFlow) -> Result<FlowId, NetworkError> {
         flow.validate(self.slack.len())?;
         let id = self.insert(flow);
         for at in 0..flow.path.len() {
@@ -157,8 +159,8 @@ impl TfaEngine {
     ///
     /// # Errors
     ///
-    /// If the flow makes no sense, as for [`Network::add`].
-    pub fn what_if(&mut self, flow: &Flow) -> Result<WhatIf, NetworkError> {
+    /// If the flow makes no sense, as for [`ServerGraph::add`].
+    pub fn what_if(&mut self, flow: &ServerFlow) -> Result<WhatIf, NetworkError> {
         let slack = self.slack.clone();
         let delays = self.state.delays.clone();
         let id = self.add(flow)?;
@@ -202,7 +204,7 @@ impl TfaEngine {
         raised
     }
 
-    fn insert(&mut self, flow: &Flow) -> FlowId {
+    fn insert(&mut self, flow: &ServerFlow) -> FlowId {
         let place = self.vacant.get_mut(&number(flow.path.len()));
         let place = place.and_then(Vec::pop);
         let id = self.state.layout.insert(

@@ -8,7 +8,7 @@
 use units::fine::{Data, Rate, Time};
 
 use super::group_index::GroupIndex;
-use crate::analysis::network::{FlowId, Multiplexing, Network, Server, ServerId};
+use crate::analysis::network::{FlowId, Multiplexing, Server, ServerGraph, ServerId};
 use crate::min_plus::piecewise::{Concave, Convex, CurveSum, TokenBucket};
 
 /// Where a group comes from whose flows begin at its queue.
@@ -89,7 +89,7 @@ pub(super) struct Layout {
 
 impl Layout {
     /// Lays out the servers and all flows of a network.
-    pub(super) fn of(network: &Network) -> Self {
+    pub(super) fn of(network: &ServerGraph) -> Self {
         let stations = network.servers().iter().map(ServerLayout::of).collect();
         let mut layout = Self {
             stations,
@@ -129,7 +129,7 @@ impl Layout {
 
     /// Puts all flows into groups, server by server: what is looked at for one is
     /// near at hand for the next flow.
-    fn fill(&mut self, network: &Network) {
+    fn fill(&mut self, network: &ServerGraph) {
         // By class and the server before, the newest group of the class from it.
         let mut newest: Vec<Vec<u32>> = vec![Vec::new(); 1 << u8::BITS];
         for station in 0..number(self.stations.len()) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use units::fine::{Data, Rate, Time};
 
 use crate::analysis::Analysis;
-use crate::analysis::network::{Crossing, Multiplexing, Network, Server, ServerId};
+use crate::analysis::network::{Crossing, Multiplexing, Server, ServerGraph, ServerId};
 use crate::min_plus::piecewise::{
     Concave, Convex, TokenBucket, backlog, busy_period, delay, left_over,
 };
@@ -23,12 +23,12 @@ pub(super) struct QueueKey {
 
 /// A network and what its servers do.
 pub(super) struct Plain<'a> {
-    network: &'a Network,
+    network: &'a ServerGraph,
     services: Vec<Convex>,
 }
 
 impl<'a> Plain<'a> {
-    pub(super) fn new(network: &'a Network) -> Self {
+    pub(super) fn new(network: &'a ServerGraph) -> Self {
         let servers = network.servers().iter();
         let services = servers.map(|server| Convex::maximum_of(server.service.iter().copied()));
         Self {
@@ -173,7 +173,7 @@ impl<'a> Plain<'a> {
     }
 }
 
-fn queue(network: &Network, server: ServerId, priority: u8) -> QueueKey {
+fn queue(network: &ServerGraph, server: ServerId, priority: u8) -> QueueKey {
     let class = match network.server(server).multiplexing {
         Multiplexing::Arbitrary | Multiplexing::Fifo => None,
         Multiplexing::StrictPriority => Some(priority),

@@ -3,7 +3,9 @@ use units::fine::Rate;
 
 use super::plain::{Plain, exceeds};
 use super::*;
-use crate::analysis::network::{Flow, Multiplexing, RateLatency, Server, ServerId, TokenBucket};
+use crate::analysis::network::{
+    Multiplexing, RateLatency, Server, ServerFlow, ServerId, TokenBucket,
+};
 
 /// 100 Mbit/s after 10 us; each flow 4 Mbit/s, 1000 B at once, packets of 250 B,
 /// around all servers of the ring.
@@ -55,7 +57,7 @@ fn a_ring_is_unbounded_from_the_load_on_at_which_its_closed_form_is() {
 /// At a load of one the growth neither shrinks nor multiplies, and never ends.
 #[test]
 fn a_ring_at_the_very_limit_is_unbounded() {
-    let mut network = Network::new(ring(3, Multiplexing::Fifo).servers().to_vec()).unwrap();
+    let mut network = ServerGraph::new(ring(3, Multiplexing::Fifo).servers().to_vec()).unwrap();
     for first in 0..3 {
         let mut flow = around(3, first);
         // Three times a third of the rate.
@@ -99,7 +101,7 @@ fn branches_of_a_multicast_flow_count_once_until_they_part() {
 fn branches_are_no_less_than_what_they_are_together_without() {
     let mut apart = network_of(Multiplexing::Fifo, 3, true);
     let mut branches = apart.clone();
-    let two_buckets = Flow {
+    let two_buckets = ServerFlow {
         buckets: vec![bucket(4, 8_000), bucket(60, 2_000)],
         ..flow(&[0, 1], (0, 0), 0)
     };
@@ -108,7 +110,7 @@ fn branches_are_no_less_than_what_they_are_together_without() {
     branches.add_branch(trunk, &[2, 1].map(ServerId)).unwrap();
     let path = vec![ServerId(2), ServerId(1)];
     apart
-        .add(&Flow {
+        .add(&ServerFlow {
             path,
             ..two_buckets
         })
@@ -330,11 +332,11 @@ fn no_longer(delay: Option<Time>, than: Option<Time>) -> bool {
     !exceeds(delay, enough)
 }
 
-fn networks() -> impl Strategy<Value = Network> {
+fn networks() -> impl Strategy<Value = ServerGraph> {
     let servers = proptest::collection::vec(any_server(), 6);
     let flows = proptest::collection::vec(any_flow(), 1..10);
     (servers, flows, any::<bool>(), any::<bool>()).prop_map(|(servers, flows, shaping, packets)| {
-        let mut network = Network::new(servers).unwrap();
+        let mut network = ServerGraph::new(servers).unwrap();
         network.line_shaping = shaping;
         network.packetizer = packets;
         for flow in &flows {
@@ -365,7 +367,7 @@ fn any_server() -> impl Strategy<Value = Server> {
 }
 
 /// Among six servers.
-fn any_flow() -> impl Strategy<Value = Flow> {
+fn any_flow() -> impl Strategy<Value = ServerFlow> {
     let path = Just((0..6).map(ServerId).collect::<Vec<_>>()).prop_shuffle();
     let bucket = (0u64..12_000_000, 2_000u64..20_000).prop_map(|(bps, bits)| TokenBucket {
         rate: Rate::of_bps(bps).unwrap(),
@@ -376,7 +378,7 @@ fn any_flow() -> impl Strategy<Value = Flow> {
         |(mut path, length, buckets, packet, priority)| {
             path.truncate(length);
             let max_packet = Data::of_bits(packet).unwrap();
-            Flow {
+            ServerFlow {
                 buckets,
                 path,
                 max_packet,
@@ -388,16 +390,16 @@ fn any_flow() -> impl Strategy<Value = Flow> {
 
 /// The same network with changed servers and flows.
 fn rebuilt(
-    network: &Network,
+    network: &ServerGraph,
     server: impl Fn(Server) -> Server,
-    flow: impl Fn(FlowId, Flow) -> Option<Flow>,
-) -> Network {
+    flow: impl Fn(FlowId, ServerFlow) -> Option<ServerFlow>,
+) -> ServerGraph {
     let servers = network.servers().iter().cloned().map(server);
-    let mut copy = Network::new(servers.collect()).unwrap();
+    let mut copy = ServerGraph::new(servers.collect()).unwrap();
     copy.line_shaping = network.line_shaping;
     copy.packetizer = network.packetizer;
     for id in network.flows() {
-        let old = Flow {
+        let old = ServerFlow {
             buckets: network.buckets(id).to_vec(),
             path: network.path(id).to_vec(),
             max_packet: network.max_packet(id),
@@ -410,16 +412,16 @@ fn rebuilt(
     copy
 }
 
-fn fluid(network: &Network) -> Network {
+fn fluid(network: &ServerGraph) -> ServerGraph {
     let max_packet = Data::ZERO;
     rebuilt(
         network,
         |server| server,
-        |_, flow| Some(Flow { max_packet, ..flow }),
+        |_, flow| Some(ServerFlow { max_packet, ..flow }),
     )
 }
 
-fn served(network: &Network, multiplexing: Multiplexing) -> Network {
+fn served(network: &ServerGraph, multiplexing: Multiplexing) -> ServerGraph {
     rebuilt(
         network,
         |server| Server {
@@ -430,7 +432,7 @@ fn served(network: &Network, multiplexing: Multiplexing) -> Network {
     )
 }
 
-fn network_of(multiplexing: Multiplexing, servers: usize, line_shaping: bool) -> Network {
+fn network_of(multiplexing: Multiplexing, servers: usize, line_shaping: bool) -> ServerGraph {
     let server = Server {
         service: vec![RateLatency {
             rate: Rate::of_bps(100_000_000).unwrap(),
@@ -439,7 +441,7 @@ fn network_of(multiplexing: Multiplexing, servers: usize, line_shaping: bool) ->
         link: Rate::of_bps(100_000_000),
         multiplexing,
     };
-    let mut network = Network::new(vec![server; servers]).unwrap();
+    let mut network = ServerGraph::new(vec![server; servers]).unwrap();
     network.line_shaping = line_shaping;
     network
 }
@@ -452,8 +454,8 @@ fn bucket(mbps: u64, bits: u64) -> TokenBucket {
 }
 
 /// A flow of a rate in Mbit/s and a burst in bits, with packets of 250 B.
-fn flow(path: &[u32], (mbps, bits): (u64, u64), priority: u8) -> Flow {
-    Flow {
+fn flow(path: &[u32], (mbps, bits): (u64, u64), priority: u8) -> ServerFlow {
+    ServerFlow {
         buckets: vec![bucket(mbps, bits)],
         path: path.iter().copied().map(ServerId).collect(),
         max_packet: Data::of_bits(2_000).unwrap(),
@@ -462,12 +464,12 @@ fn flow(path: &[u32], (mbps, bits): (u64, u64), priority: u8) -> Flow {
 }
 
 /// A flow around a ring, and the ring with one from each server.
-fn around(servers: u32, first: u32) -> Flow {
+fn around(servers: u32, first: u32) -> ServerFlow {
     let path: Vec<_> = (0..servers).map(|hop| (first + hop) % servers).collect();
     flow(&path, (4, 8_000), 0)
 }
 
-fn ring(servers: u32, multiplexing: Multiplexing) -> Network {
+fn ring(servers: u32, multiplexing: Multiplexing) -> ServerGraph {
     let mut network = network_of(multiplexing, servers as usize, false);
     for first in 0..servers {
         network.add(&around(servers, first)).unwrap();

@@ -3,7 +3,7 @@ use super::*;
 
 #[test]
 fn processing_times_of_loko_are_within_its_last_digit() {
-    use Action::{Output, SetNwSrc};
+    use LokoAction::{Output, SetNwSrc};
     for (source, entries, fields, bytes, action, least_ns, most_ns) in [
         (
             "LOKO section 6",
@@ -135,7 +135,7 @@ fn three_actions_keep_the_line_rate_of_large_frames() {
     let frame = DataSize::from_bytes(1_516);
     let line_rate = SwitchModel::zodiac_fx(frame, Delay::ZERO).service.rate;
 
-    let keep = Action::OF_TABLE_1.into_iter().filter(|(_, action)| {
+    let keep = LokoAction::OF_TABLE_1.into_iter().filter(|(_, action)| {
         let setting = Setting {
             fields: MatchFields::PORT,
             action: *action,
@@ -157,8 +157,9 @@ fn all_of_table_1() -> impl Iterator<Item = Setting> {
         let worst = Setting::worst_five_tuple(entries, DataSize::from_bytes(bytes));
         MatchFields::OF_TABLE_1.map(|(_, fields)| Setting { fields, ..worst })
     });
-    let actions = entries
-        .flat_map(|setting| Action::OF_TABLE_1.map(|(_, action)| Setting { action, ..setting }));
+    let actions = entries.flat_map(|setting| {
+        LokoAction::OF_TABLE_1.map(|(_, action)| Setting { action, ..setting })
+    });
     actions.flat_map(|setting| {
         [
             (UsedEntry::First, Priorities::Decreasing),

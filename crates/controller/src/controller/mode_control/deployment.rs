@@ -17,7 +17,7 @@ use crate::northbound::{Event, FlowId};
 use crate::session::Slot;
 
 use super::super::{Context, ModeDesk, Network, Owners, Topology};
-use super::desk::{Ability, Lock, Member, Watched};
+use super::desk::{Ability, Lock, Member, MonitorSetup};
 
 /// Of what nobody waits for an answer: an error of it is told.
 const UNASKED: TransactionId = TransactionId(0);
@@ -76,14 +76,14 @@ impl ModeDesk {
         owners: &Owners,
         modes: &Modes,
         datapath: DatapathId,
-    ) -> BTreeMap<MonitorId, Watched> {
+    ) -> BTreeMap<MonitorId, MonitorSetup> {
         let here = owners
             .modal_flows(modes)
             .filter(|flow| flow.admission.source.datapath == datapath);
         let watched = here.filter_map(|flow| {
             let requirement = &flow.admission.requirement;
             let said = modes.said(requirement)?;
-            let watched = Watched {
+            let watched = MonitorSetup {
                 jitter: said.jitter,
                 contracts: modes.contracts(said),
             };
@@ -334,7 +334,7 @@ fn flags(strategy: Strategy, is_locked: bool) -> ModeFlags {
     }
 }
 
-fn add_monitor(monitor: MonitorId, watched: &Watched, of: TransactionId, out: &mut Vec<u8>) {
+fn add_monitor(monitor: MonitorId, watched: &MonitorSetup, of: TransactionId, out: &mut Vec<u8>) {
     let order = MonitorMod {
         command: MonitorCommand::Add,
         monitor,

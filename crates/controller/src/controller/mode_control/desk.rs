@@ -38,7 +38,7 @@ pub(super) enum Ability {
 
 /// What a monitor is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Watched {
+pub(super) struct MonitorSetup {
     pub(super) jitter: Duration,
     pub(super) contracts: Vec<MonitorContract>,
 }
@@ -56,7 +56,7 @@ pub(super) struct Member {
     /// The levels that a controller before this one called complete, until this one
     /// knows.
     pub(super) inherited: LevelSet,
-    pub(super) monitors: BTreeMap<MonitorId, Watched>,
+    pub(super) monitors: BTreeMap<MonitorId, MonitorSetup>,
     pub(super) held: Option<Held>,
 }
 

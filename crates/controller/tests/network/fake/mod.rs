@@ -16,7 +16,7 @@ use controller::config::{
 };
 use controller::northbound::{
     Accepted, ApplicationKind, Cover, Decision, FlowMatch, Manifest, Protection, Requirement,
-    Topology, Traffic,
+    TopologyCount, Traffic,
 };
 use controller::place::{LinkEnds, PortId};
 use controller::refusal::Refusal;
@@ -242,7 +242,7 @@ impl Network {
         keys.filter(|key| matches!(key, Key::Admission(_))).count()
     }
 
-    pub fn topology(&mut self) -> Topology {
+    pub fn topology(&mut self) -> TopologyCount {
         match self.request(Request::Topology)[..] {
             [Reply::Topology(topology)] => topology,
             ref other => panic!("{other:?}"),

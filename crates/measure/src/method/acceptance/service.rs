@@ -11,7 +11,7 @@ use crate::identity::FlowKey;
 use crate::method::{FROM, MethodError, Path, Settings, TO};
 use crate::traffic::sampled_values::{self, PROTECTION_RATE, SampleLayout};
 use crate::traffic::{Addresses, Goose, SampledValues, Source, Udp, goose, mms, udp};
-use crate::trial::{Served, Sourced, Station, Stream};
+use crate::trial::{PlayedStation, Served, Sourced, Stream};
 
 const CHECK_SEQUENCE: usize = 4;
 /// 80 samples a cycle of 50 Hz (9-2LE clause 7.1).
@@ -170,7 +170,7 @@ impl ServicePlan {
                 let period = self.period(service, percent);
                 let size = wire_size(self.size);
                 let rate = BitRate::of(size, Delay::from(period)).expect("there is a period");
-                Source::Udp(Udp::new(&udp::Config {
+                Source::Udp(Udp::new(&udp::DatagramConfig {
                     addresses: addresses(service),
                     frame_length: self.size,
                     contract: Contract {
@@ -182,7 +182,7 @@ impl ServicePlan {
                     until,
                 }))
             }
-            Service::Mms => Source::Mms(Box::new(mms::Client::new(&mms::Config {
+            Service::Mms => Source::Mms(Box::new(mms::Client::new(&mms::MmsClientConfig {
                 addresses: addresses(service),
                 period: POLLS_EVERY,
                 start: Instant::ZERO,
@@ -323,8 +323,8 @@ fn samples(service: Service, until: Option<Instant>) -> Source {
             (LIGHT_RATE, SampleLayout::LIGHT)
         }
     };
-    let config = sampled_values::Config {
-        source: Station::at(FROM).mac,
+    let config = sampled_values::SampledValuesConfig {
+        source: PlayedStation::at(FROM).mac,
         destination,
         vlan: Some(TAG),
         application,
@@ -347,8 +347,8 @@ fn state(until: Option<Instant>, length: Duration) -> Source {
     let (destination, application) = group(Service::Goose);
     let seconds = length / CHANGES_EVERY;
     let changes = (0..seconds).map(|second| Instant::ZERO + CHANGES_EVERY * second + FIRST_CHANGE);
-    Source::Goose(Goose::new(&goose::Config {
-        source: Station::at(FROM).mac,
+    Source::Goose(Goose::new(&goose::GooseConfig {
+        source: PlayedStation::at(FROM).mac,
         destination,
         vlan: Some(TAG),
         application,

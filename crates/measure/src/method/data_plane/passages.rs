@@ -22,7 +22,7 @@ use crate::method::table_setting::{FROM, TO, TableSetting, addresses};
 use crate::stalls::Shadows;
 use crate::statistics::Distribution;
 use crate::traffic::Source;
-use crate::traffic::udp::{Config, Pattern, Udp};
+use crate::traffic::udp::{DatagramConfig, Pattern, Udp};
 use crate::trial::{Order, Sighting, Sourced, Stream, Tester, Trial, TrialError, Watcher, Way};
 
 const CHECK_SEQUENCE: u16 = 4;
@@ -202,7 +202,7 @@ pub fn filling(tester: &dyn Tester, messages: &[Vec<u8>]) -> (Vec<Order>, Durati
 pub fn stream(size: u16, period: Duration, start: Duration, length: Duration) -> Stream {
     let frame_length = usize::from(size.saturating_sub(CHECK_SEQUENCE));
     let start = Instant::ZERO + start;
-    let source = Udp::new(&Config {
+    let source = Udp::new(&DatagramConfig {
         addresses: addresses(),
         frame_length: frame_length.clamp(shortest(), addresses().longest_frame()),
         contract: Contract {

@@ -128,7 +128,7 @@ fn packet_out(version: Version, data: &[u8]) -> Vec<u8> {
             data,
         })),
         Version::V13 => {
-            let port = crate::trial::Station::at(TO).device_port;
+            let port = crate::trial::PlayedStation::at(TO).device_port;
             let actions = [openflow::Action::output(port)];
             widened(&openflow::Message::PacketOut(openflow::PacketOut {
                 buffer: BufferId::NONE,

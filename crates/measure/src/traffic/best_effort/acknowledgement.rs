@@ -140,7 +140,7 @@ mod tests {
     use units::{Duration, Instant};
     use wire::ethernet::MacAddress;
 
-    use super::super::{BestEffort, Config};
+    use super::super::{BestEffortConfig, Flood};
     use super::*;
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
         /// Whoever answers, and whatever: the sender goes on.
         #[test]
         fn forged_acknowledgements_do_no_harm(forged in prop::collection::vec((any::<u32>(), any::<u64>()), 1..30)) {
-            let mut source = BestEffort::new(&Config {
+            let mut source = Flood::new(&BestEffortConfig {
                 addresses: addresses(),
                 frame_length: 1000,
                 limit: None,

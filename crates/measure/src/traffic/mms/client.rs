@@ -1,14 +1,14 @@
 //! The station that asks.
 
 use units::{Duration, Instant};
-use wire::mms::{FIRST_INVOCATION, LAST_INVOCATION, Message, PORT};
+use wire::mms::{FIRST_INVOCATION, LAST_INVOCATION, MmsMessage, PORT};
 use wire::tcp::Flags;
 
 use super::super::Emitted;
 use super::super::datagram::Addresses;
 use super::segment::{self, Numbers};
 use crate::Contract;
-use crate::token_bucket::{Conformance, TokenBucket};
+use crate::token_bucket::{Conformance, PacingBucket};
 use wire::ethernet::wire_size;
 
 /// So often a message is sent before the connection is given up.
@@ -24,7 +24,7 @@ const FIRST_SEQUENCE: u32 = 1;
 
 /// What a station asks, and whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
+pub struct MmsClientConfig {
     /// Between whom. The destination port is [`PORT`], whatever stands there.
     pub addresses: Addresses,
     /// The time between two requests; not zero.
@@ -75,7 +75,7 @@ enum What {
 /// Asks for a value once a period.
 #[derive(Debug)]
 pub struct Client {
-    config: Config,
+    config: MmsClientConfig,
     stage: AssociationState,
     /// When the next step of the association may be taken.
     ready_at: Instant,
@@ -91,7 +91,7 @@ pub struct Client {
     given_up: u64,
     skipped: u64,
     message: Vec<u8>,
-    bucket: Option<TokenBucket>,
+    bucket: Option<PacingBucket>,
 }
 
 impl Client {
@@ -102,7 +102,7 @@ impl Client {
     /// If there is no time between two requests, or the longest frame exceeds the
     /// contract's burst.
     #[must_use]
-    pub fn new(config: &Config) -> Self {
+    pub fn new(config: &MmsClientConfig) -> Self {
         assert!(config.period > Duration::ZERO, "requests have a period");
         let burst = config.contract.map(|contract| contract.burst);
         assert!(
@@ -110,7 +110,7 @@ impl Client {
             "a frame fits into its burst"
         );
         Self {
-            config: Config {
+            config: MmsClientConfig {
                 addresses: Addresses {
                     destination_port: PORT,
                     ..config.addresses
@@ -129,7 +129,7 @@ impl Client {
             given_up: 0,
             skipped: 0,
             message: Vec::with_capacity(256),
-            bucket: config.contract.map(TokenBucket::new),
+            bucket: config.contract.map(PacingBucket::new),
         }
     }
 
@@ -217,16 +217,16 @@ impl Client {
             }
             return;
         }
-        let Ok((message, _)) = Message::parse(payload) else {
+        let Ok((message, _)) = MmsMessage::parse(payload) else {
             return;
         };
         if header.sequence != self.expected {
             return;
         }
         let stage = match (unanswered.what, message) {
-            (What::Connect, Message::ConnectConfirm) => AssociationState::Associating,
-            (What::Associate, Message::Accept) => AssociationState::Ready,
-            (What::Read(asked), Message::Value { invocation, .. }) if asked == invocation => {
+            (What::Connect, MmsMessage::ConnectConfirm) => AssociationState::Associating,
+            (What::Associate, MmsMessage::Accept) => AssociationState::Ready,
+            (What::Read(asked), MmsMessage::Value { invocation, .. }) if asked == invocation => {
                 self.answers += 1;
                 AssociationState::Ready
             }
@@ -361,11 +361,11 @@ impl Client {
     }
 }
 
-fn message(what: What) -> Message<'static> {
+fn message(what: What) -> MmsMessage<'static> {
     match what {
-        What::Syn | What::Connect => Message::ConnectRequest,
-        What::Associate => Message::Associate,
-        What::Read(invocation) => Message::Read {
+        What::Syn | What::Connect => MmsMessage::ConnectRequest,
+        What::Associate => MmsMessage::Associate,
+        What::Read(invocation) => MmsMessage::Read {
             invocation,
             domain: DOMAIN,
             item: ITEM,

@@ -1,6 +1,6 @@
 //! The station that is asked.
 
-use wire::mms::{Message, PORT};
+use wire::mms::{MmsMessage, PORT};
 use wire::tcp::Flags;
 
 use super::super::datagram::{Addresses, MTU};
@@ -93,16 +93,18 @@ impl Server {
 
     /// Makes the answer to a message, if it asks for one.
     fn prepare(&mut self, payload: &[u8]) -> Option<()> {
-        let (message, _) = Message::parse(payload).ok()?;
+        let (message, _) = MmsMessage::parse(payload).ok()?;
         let answer = match message {
-            Message::ConnectRequest => Message::ConnectConfirm,
-            Message::Associate => Message::Accept,
-            Message::Read { invocation, .. } => Message::Value {
+            MmsMessage::ConnectRequest => MmsMessage::ConnectConfirm,
+            MmsMessage::Associate => MmsMessage::Accept,
+            MmsMessage::Read { invocation, .. } => MmsMessage::Value {
                 invocation: invocation
                     .clamp(wire::mms::FIRST_INVOCATION, wire::mms::LAST_INVOCATION),
                 value: &self.value,
             },
-            Message::ConnectConfirm | Message::Accept | Message::Value { .. } => return None,
+            MmsMessage::ConnectConfirm | MmsMessage::Accept | MmsMessage::Value { .. } => {
+                return None;
+            }
         };
         self.message.clear();
         answer.emit(&mut self.message);

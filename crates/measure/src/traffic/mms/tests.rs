@@ -7,9 +7,9 @@ use units::{BitRate, Duration, Instant};
 use wire::ethernet::{MacAddress, wire_size};
 
 use super::super::Addresses;
-use super::{Client, Config, LONGEST_FRAME, Server};
+use super::{Client, LONGEST_FRAME, MmsClientConfig, Server};
 use crate::Contract;
-use crate::token_bucket::{Conformance, TokenBucket};
+use crate::token_bucket::{Conformance, PacingBucket};
 
 const LATENCY: Duration = Duration::from_us(100);
 const PERIOD: Duration = Duration::from_ms(10);
@@ -55,12 +55,12 @@ fn a_contract_is_kept_whatever_is_lost_and_no_frame_is_larger_than_said() {
         rate: BitRate::from_bps(300_000),
         burst: wire_size(LONGEST_FRAME),
     };
-    let mut client = Client::new(&Config {
+    let mut client = Client::new(&MmsClientConfig {
         contract: Some(contract),
         ..config(Duration::from_secs(5))
     });
     let mut server = Server::new(addresses(), 200);
-    let mut bucket = TokenBucket::new(contract);
+    let mut bucket = PacingBucket::new(contract);
     let (mut frame, mut answer) = (Vec::new(), Vec::new());
     let mut longest = 0;
 
@@ -142,8 +142,8 @@ fn talk(length: Duration, is_lost: impl Fn(u64) -> bool) -> (Client, u64) {
     }
 }
 
-fn config(length: Duration) -> Config {
-    Config {
+fn config(length: Duration) -> MmsClientConfig {
+    MmsClientConfig {
         addresses: addresses(),
         period: PERIOD,
         start: Instant::ZERO,

@@ -137,7 +137,7 @@ fn some_of_table_1() -> Vec<Setting> {
         fields,
         ..worst(33)
     }));
-    let actions = Action::OF_TABLE_1;
+    let actions = LokoAction::OF_TABLE_1;
     settings.extend(actions.map(|(_, action)| Setting { action, ..worst(1) }));
     settings.push(Setting {
         used: UsedEntry::First,

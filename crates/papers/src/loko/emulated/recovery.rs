@@ -5,7 +5,7 @@
 //! a throughput stands here as two captures and a clock would give it.
 
 use calculus::loko::SwitchModel;
-use calculus::loko::processing_time::{Action, MatchFields, Setting};
+use calculus::loko::processing_time::{LokoAction, MatchFields, Setting};
 use measure::method::control_plane::messages::{deletion_of_all, simple};
 use measure::method::orders::Version;
 use units::{BitRate, DataSize, Duration};
@@ -34,7 +34,7 @@ struct RecoveryCase {
     entries: u64,
     bytes: u16,
     fields: MatchFields,
-    action: Action,
+    action: LokoAction,
 }
 
 /// The unit in which the paper prints a time.
@@ -73,7 +73,7 @@ impl RecoveryCase {
             entries,
             bytes,
             fields: MatchFields::FIVE_TUPLE,
-            action: Action::Output,
+            action: LokoAction::Output,
         }
     }
 
@@ -102,7 +102,7 @@ const PROCESSING_TIMES: [RecoveryCase; 6] = [
     },
     RecoveryCase {
         fields: MatchFields::PORT,
-        action: Action::SetNwSrc,
+        action: LokoAction::SetNwSrc,
         ..RecoveryCase::five_tuple("1 entry, port, 1516 bytes, set-nw-src", "380", (1, 1_516))
     },
     RecoveryCase {

@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use measure::Contract;
-use measure::token_bucket::{Conformance, TokenBucket};
+use measure::token_bucket::{Conformance, PacingBucket};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{BitRate, DataSize, Duration, Instant};
@@ -60,7 +60,7 @@ pub(super) struct Sending {
 pub(super) struct ShapedHost {
     bytes: Arc<[u8]>,
     size: DataSize,
-    bucket: TokenBucket,
+    bucket: PacingBucket,
     random: Xoshiro256PlusPlus,
     burst: u64,
     interval_ns: u64,
@@ -92,7 +92,7 @@ impl ShapedHost {
         let mut host = Self {
             bytes: Arc::clone(&frame.bytes),
             size,
-            bucket: TokenBucket::new(contract),
+            bucket: PacingBucket::new(contract),
             random,
             burst: load.burst,
             interval_ns: interval,

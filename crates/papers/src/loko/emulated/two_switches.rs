@@ -21,7 +21,7 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{DataSize, Duration, Instant};
 use wire::openflow::{DatapathId, Echo, TransactionId};
-use wire::openflow10::{Action, Match, Message, PortNumber};
+use wire::openflow10::{Action, Match10, Message, PortNumber};
 
 use super::shaped_host::{OfferedLoad, ShapedHost, below};
 use sim::zodiac_fx::frame::datagram;
@@ -273,7 +273,7 @@ fn filled_switch(run: &EmulatedRun, switch: usize) -> ZodiacFx {
 
 /// Returns the orders that fill the table of a switch.
 fn orders(switch: usize, table: TableOrder) -> Vec<Vec<u8>> {
-    let used: Vec<(Match, PortNumber)> = (0..HOSTS)
+    let used: Vec<(Match10, PortNumber)> = (0..HOSTS)
         .map(|host| {
             let to = counterpart(host);
             let port = match to / 2 == switch {

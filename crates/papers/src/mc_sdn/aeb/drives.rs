@@ -1,8 +1,8 @@
 //! The network of the car and its flows, MC-SDN Table IV and Fig. 10(a).
 
-use sim::modes::deployment::{Strategy, Treatment};
-use sim::modes::stage::{Quickening, READY, Seen, Stage, StagedFlow};
-use sim::modes::topology::Topology;
+use sim::modes::deployment::{LevelTreatment, Strategy};
+use sim::modes::stage::{ModeSetup, ObservedChange, Quickening, READY, StagedFlow};
+use sim::modes::topology::ModeTopology;
 use sim::servers::random::Random;
 use units::{BitRate, Duration, Instant};
 
@@ -17,9 +17,9 @@ const STREAM_BYTES: u32 = 432_000;
 const SLOW: Duration = Duration::from_ms(200);
 const QUICK: Duration = Duration::from_ms(22);
 const IMAGE_BYTES: u32 = 154_000;
-const HIGH: Treatment = Treatment::Queue(6);
-const MIDDLE: Treatment = Treatment::Queue(5);
-const LOW: Treatment = Treatment::Queue(4);
+const HIGH: LevelTreatment = LevelTreatment::Queue(6);
+const MIDDLE: LevelTreatment = LevelTreatment::Queue(5);
+const LOW: LevelTreatment = LevelTreatment::Queue(4);
 /// The place of the camera among the flows.
 const CAMERA: usize = 2;
 /// How long images have to arrive after the wall came into sight: longer than the car
@@ -115,14 +115,14 @@ impl Drive {
 
     /// Returns what becomes of images at the higher level: where frames in queues are not
     /// judged again, they have a queue that the film never enters.
-    const fn camera(&self) -> Treatment {
+    const fn camera(&self) -> LevelTreatment {
         match self.kind {
             SwitchKind::Paper | SwitchKind::Taktos => LOW,
             SwitchKind::Real => HIGH,
         }
     }
 
-    fn stage(&self, car: &Car, random: &mut Random) -> Stage {
+    fn stage(&self, car: &Car, random: &mut Random) -> ModeSetup {
         let mut phase = |period: Duration| Duration::from_ns(random.below(period.as_ns()));
         let (lidar, stream) = (phase(LIDAR_PERIOD), phase(STREAM_PERIOD));
         let (slow, quick) = (phase(SLOW), phase(QUICK));
@@ -140,9 +140,9 @@ impl Drive {
             }
         };
         let film = match self.system {
-            System::HiOnly => [Treatment::Drop; 2],
+            System::HiOnly => [LevelTreatment::Drop; 2],
             System::LoOnly | System::Modes | System::StdSdn | System::McAgnostic => {
-                [MIDDLE, Treatment::Drop]
+                [MIDDLE, LevelTreatment::Drop]
             }
         };
         let flow = |ends: [usize; 2], (period, phase, size_bytes), treatments| StagedFlow {
@@ -170,9 +170,9 @@ impl Drive {
             flow(screen, (STREAM_PERIOD, stream, STREAM_BYTES), film),
             camera,
         ];
-        Stage {
+        ModeSetup {
             seed: self.trial,
-            topology: Topology::line(2),
+            topology: ModeTopology::line(2),
             hosts: vec![0, 0, 1, 1],
             rules: flows.len(),
             flows,
@@ -186,7 +186,7 @@ impl Drive {
 }
 
 /// Returns what came of a drive.
-fn watched(stage: &Stage, seen: &Seen) -> ObservedDrive {
+fn watched(stage: &ModeSetup, seen: &ObservedChange) -> ObservedDrive {
     let camera = &stage.flows[CAMERA];
     let quick = camera
         .quickens

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use sim::modes::deployment::{Strategy, Treatment};
-use sim::modes::stage::{Breach, Stage, StagedFlow};
-use sim::modes::topology::Topology;
+use sim::modes::deployment::{LevelTreatment, Strategy};
+use sim::modes::stage::{Breach, ModeSetup, StagedFlow};
+use sim::modes::topology::ModeTopology;
 use sim::parts::Node;
 use sim::servers::random::Random;
 use units::{BitRate, Duration};
@@ -39,9 +39,9 @@ struct Drawn {
 }
 
 /// Returns the case of a seed under a strategy.
-pub fn stage(seed: u64, kind: SwitchKind, strategy: Strategy) -> Stage {
+pub fn stage(seed: u64, kind: SwitchKind, strategy: Strategy) -> ModeSetup {
     let mut random = Random::new(seed);
-    let topology = Topology::grid(3, 3);
+    let topology = ModeTopology::grid(3, 3);
     let hosts: Vec<usize> = (0..HOSTS).map(|host| host % topology.switches).collect();
     let flows = loop {
         let flows = flows(&topology, &hosts, &mut random);
@@ -53,7 +53,7 @@ pub fn stage(seed: u64, kind: SwitchKind, strategy: Strategy) -> Stage {
     let ranks = ranks(&flows);
     let staged = flows.into_iter().zip(ranks).enumerate();
     let staged = staged.map(|(place, (flow, queue))| {
-        let usual = Treatment::Queue(queue);
+        let usual = LevelTreatment::Queue(queue);
         let breach = Breach {
             number: u32::try_from(SETTLED / flow.period + 1).expect("a few"),
             size_bytes: flow.size_bytes * 2,
@@ -65,13 +65,20 @@ pub fn stage(seed: u64, kind: SwitchKind, strategy: Strategy) -> Stage {
             period: flow.period,
             size_bytes: flow.size_bytes,
             phase: flow.phase,
-            treatments: [usual, if flow.high { usual } else { Treatment::Drop }],
+            treatments: [
+                usual,
+                if flow.high {
+                    usual
+                } else {
+                    LevelTreatment::Drop
+                },
+            ],
             breach: (Some(place) == breaks).then_some(breach),
             quickens: None,
         }
     });
     let flows: Vec<StagedFlow> = staged.collect();
-    Stage {
+    ModeSetup {
         seed,
         topology,
         hosts,
@@ -86,7 +93,7 @@ pub fn stage(seed: u64, kind: SwitchKind, strategy: Strategy) -> Stage {
 }
 
 /// Draws flows, without those that a link has no room for.
-fn flows(topology: &Topology, hosts: &[usize], random: &mut Random) -> Vec<Drawn> {
+fn flows(topology: &ModeTopology, hosts: &[usize], random: &mut Random) -> Vec<Drawn> {
     let mut loads: BTreeMap<(Node, Node), u64> = BTreeMap::new();
     let mut flows = Vec::new();
     for _ in 0..random.between(2, FLOWS_MAX) {
@@ -129,7 +136,7 @@ fn links(from: usize, to: usize, route: &[usize]) -> Vec<(Node, Node)> {
 }
 
 /// Returns a shortest way, any of several.
-fn shortest(topology: &Topology, from: usize, to: usize, random: &mut Random) -> Vec<usize> {
+fn shortest(topology: &ModeTopology, from: usize, to: usize, random: &mut Random) -> Vec<usize> {
     let mut before: Vec<Option<usize>> = vec![None; topology.switches];
     before[from] = Some(from);
     let mut next = VecDeque::from([from]);

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::ops::RangeInclusive;
 
 use scenario::{Node, Scenario};
-use sim::modes::deployment::{Strategy, Treatment};
-use sim::modes::stage::{Stage, StagedFlow};
+use sim::modes::deployment::{LevelTreatment, Strategy};
+use sim::modes::stage::{ModeSetup, StagedFlow};
 use units::{BitRate, Duration};
 
 use run::experiment::Admission;
@@ -41,13 +41,13 @@ const LOAD_MAX: u64 = 95;
 /// # Errors
 ///
 /// What is wrong with it, which no stage of ours has.
-pub fn script(stage: &Stage, times: u32) -> Result<Scenario, String> {
+pub fn script(stage: &ModeSetup, times: u32) -> Result<Scenario, String> {
     let text = text(stage, times);
     let parsed = Scenario::parse("stage.toml", &text, &mut |_| unreachable!("one file"));
     let mut scenario = parsed.map_err(|mistakes| format!("{mistakes:?}"))?;
     scenario.seed = stage.seed;
     for (flow, staged) in scenario.flows.iter_mut().zip(&stage.flows) {
-        if staged.treatments[0] == Treatment::Drop {
+        if staged.treatments[0] == LevelTreatment::Drop {
             // What is dropped at every level is as good as not sent.
             flow.stop = Some(flow.start);
         }
@@ -67,7 +67,7 @@ pub fn breach_at(flow: &StagedFlow, time: u32) -> Option<Duration> {
 
 /// Tells whether the higher level drops a flow.
 pub fn is_given_up(flow: &StagedFlow) -> bool {
-    flow.treatments[1] == Treatment::Drop
+    flow.treatments[1] == LevelTreatment::Drop
 }
 
 /// Returns the flows for which links have no room on their ways, the last ones first.
@@ -114,7 +114,7 @@ fn links_of(scenario: &Scenario, at: usize, decided: &[Admission]) -> Vec<(Strin
         .collect()
 }
 
-fn text(stage: &Stage, times: u32) -> String {
+fn text(stage: &ModeSetup, times: u32) -> String {
     let duration = duration(stage, times);
     let mut text = format!(
         "[scenario]\ntitle = \"A change of mode\"\nduration = \"{} ns\"\n[controller]\nhosts = \
@@ -172,13 +172,13 @@ fn text(stage: &Stage, times: u32) -> String {
 }
 
 /// Returns how long frames are sent.
-fn duration(stage: &Stage, times: u32) -> Duration {
+fn duration(stage: &ModeSetup, times: u32) -> Duration {
     let breaking = stage.flows.iter().find(|flow| flow.breach.is_some());
     let more = breaking.map(|flow| flow.period * (BETWEEN * u64::from(times - 1)));
     stage.duration + more.unwrap_or_default()
 }
 
-fn modes(stage: &Stage, times: u32) -> String {
+fn modes(stage: &ModeSetup, times: u32) -> String {
     let strategy = match stage.strategy {
         Strategy::Taktos => "taktos",
         Strategy::StdSdn => "std-sdn",
@@ -193,8 +193,8 @@ fn modes(stage: &Stage, times: u32) -> String {
 
 fn flow_text(number: usize, flow: &StagedFlow) -> String {
     let queue = |treatment| match treatment {
-        Treatment::Queue(queue) => queue.max(*QUEUES.start()),
-        Treatment::Drop => *QUEUES.start(),
+        LevelTreatment::Queue(queue) => queue.max(*QUEUES.start()),
+        LevelTreatment::Drop => *QUEUES.start(),
     };
     // What only sends more at times is never early.
     let jitter = match flow.quickens {
@@ -231,7 +231,7 @@ fn flow_text(number: usize, flow: &StagedFlow) -> String {
 }
 
 /// Returns a flow that is there for its entries: it sends one frame, at the very end.
-fn entry_text(number: usize, stage: &Stage, duration: Duration) -> String {
+fn entry_text(number: usize, stage: &ModeSetup, duration: Duration) -> String {
     let pattern = &stage.flows[0];
     let start = duration.saturating_sub(BEFORE_THE_END);
     format!(

@@ -58,8 +58,8 @@ const COVER: Cover = Cover {
     fitted: true,
 };
 
-fn load(frames: u64) -> Demand {
-    Demand {
+fn load(frames: u64) -> RunDemand {
+    RunDemand {
         frames,
         hops: 3 * frames,
         deliveries: 2 * frames,
@@ -154,7 +154,7 @@ fn what_was_measured_under_more_load_holds_under_less_and_not_the_other_way() {
 
     assert!(profile.is_for(&load(110)));
     assert!(!profile.is_for(&load(121)));
-    let longer = Demand {
+    let longer = RunDemand {
         longest_way: 5,
         ..load(10)
     };

@@ -25,7 +25,7 @@
 use calculus::mode_change::{SIGNAL_ON_WIRE, SIGNALS_AHEAD, SignalHop};
 use units::{DataSize, Delay, Duration};
 
-use super::play::Record;
+use super::play::PlayRecord;
 use super::times::{self, Span};
 use super::{Apart, Trial};
 use crate::modes::site::PROPAGATION;
@@ -57,7 +57,7 @@ struct Around {
 /// Returns the bound of a message, or why it has none.
 pub(super) fn of(
     trial: &Trial,
-    record: &Record,
+    record: &PlayRecord,
     (flow, number): (usize, u32),
 ) -> Result<Bounded, Apart> {
     let due = trial.due(flow, number);
@@ -186,7 +186,7 @@ fn through(arrivals: &[(Duration, Delay)], beginning: Delay, due: Duration) -> D
 /// Checks that the flow is served all the time, and that queues are long enough.
 fn check(
     trial: &Trial,
-    record: &Record,
+    record: &PlayRecord,
     (flow, due): (usize, Duration),
     within: Duration,
 ) -> Result<(), Apart> {

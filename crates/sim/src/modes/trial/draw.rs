@@ -11,7 +11,7 @@ use super::bound::QUEUE_FRAMES;
 use super::{Trial, TrialFlow};
 use crate::modes::deployment::Strategy;
 use crate::modes::fault_schedule::{FORGERIES, Forgery, Incident, Noise};
-use crate::modes::topology::Topology;
+use crate::modes::topology::ModeTopology;
 use crate::parts::{Node, Processing};
 use crate::servers::random::Random;
 
@@ -26,7 +26,7 @@ const CLOSELY: Duration = Duration::from_ms(3);
 
 pub(super) fn draw(seed: u64) -> Trial {
     let mut random = Random::new(seed ^ 0x7121_A100_0000_0000);
-    let topology = Topology::draw(&mut random);
+    let topology = ModeTopology::draw(&mut random);
     let is_fast = random.in_percent(30);
     let (rate, period) = match is_fast {
         true => (BitRate::from_mbps(1_000), random.between(2, 5)),
@@ -199,7 +199,7 @@ impl Trial {
 }
 
 /// Walks at random, and meets no switch twice.
-pub(in super::super) fn way(topology: &Topology, random: &mut Random) -> Vec<usize> {
+pub(in super::super) fn way(topology: &ModeTopology, random: &mut Random) -> Vec<usize> {
     let mut route = vec![random.index(topology.switches)];
     loop {
         let at = *route.last().expect("a way has switches");

@@ -4,7 +4,7 @@ use measure::capture::Captures;
 use measure::identity::Catalogue;
 use measure::load::{HostLoad, Load, QueuedSource};
 use measure::recorder::Settings;
-use measure::traffic::{Message as Messages, Source, message};
+use measure::traffic::{MessageSource as Messages, Source, message};
 use measure::{Contract, FlowPlan, Recorder};
 use units::{Duration, Instant};
 use wire::mode_signal::Level;
@@ -18,7 +18,7 @@ use super::times::Span;
 use super::{Trial, TrialFlow, after};
 use crate::World;
 use crate::conversation::{Conversation, Heard};
-use crate::modes::deployment::{Deployment, RuledFlow, Treatment};
+use crate::modes::deployment::{Deployment, LevelTreatment, RuledFlow};
 use crate::modes::fault_schedule::Incident;
 use crate::modes::forged::forged;
 use crate::modes::run::Flaw;
@@ -31,7 +31,7 @@ use crate::servers::random::Random;
 const TRANSACTION: TransactionId = TransactionId(0x4D0D_E002);
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Record {
+pub(super) struct PlayRecord {
     /// By flow, how long each of its messages took from when it was due, if it arrived
     /// whole.
     pub(super) arrivals: Vec<Vec<Option<Duration>>>,
@@ -39,7 +39,7 @@ pub(super) struct Record {
     held: Vec<Vec<(Duration, u8)>>,
 }
 
-impl Record {
+impl PlayRecord {
     /// Returns the highest level that a switch held in some time.
     pub(super) fn highest_level(&self, switch: usize, span: Span) -> u8 {
         let held = &self.held[switch];
@@ -50,7 +50,7 @@ impl Record {
     }
 }
 
-pub(super) fn play(trial: &Trial) -> Record {
+pub(super) fn play(trial: &Trial) -> PlayRecord {
     let start = Instant::ZERO + READY;
     let mut play = Play::new(trial);
     play.until(start);
@@ -72,7 +72,7 @@ struct Play<'a> {
     conversation: Conversation,
     crashed: Vec<bool>,
     cut: Vec<bool>,
-    record: Record,
+    record: PlayRecord,
 }
 
 impl<'a> Play<'a> {
@@ -102,7 +102,7 @@ impl<'a> Play<'a> {
             conversation: Conversation::new(switches),
             crashed: vec![false; switches],
             cut: vec![false; trial.topology.cables.len()],
-            record: Record {
+            record: PlayRecord {
                 arrivals: Vec::new(),
                 held: vec![Vec::new(); switches],
             },
@@ -226,11 +226,11 @@ impl Trial {
         }
     }
 
-    fn treatments(&self, flow: &TrialFlow) -> Vec<Treatment> {
+    fn treatments(&self, flow: &TrialFlow) -> Vec<LevelTreatment> {
         let levels = 0..usize::from(self.levels);
         let at = levels.map(|level| {
             let queue = flow.queues.get(level);
-            queue.map_or(Treatment::Drop, |queue| Treatment::Queue(*queue))
+            queue.map_or(LevelTreatment::Drop, |queue| LevelTreatment::Queue(*queue))
         });
         at.collect()
     }
@@ -270,7 +270,7 @@ impl Trial {
 
     /// Returns what sends a flow: messages as agreed, and between them those that are not.
     fn source(&self, number: usize, start: Instant) -> Messages {
-        let config = |size_bytes, from: u32, until: Instant| message::Config {
+        let config = |size_bytes, from: u32, until: Instant| message::MessageConfig {
             addresses: addresses(number, [2 * number, 2 * number + 1], 0),
             message_length: size_bytes,
             period: self.period,

@@ -1,6 +1,6 @@
 //! The simulator against what textbooks say of one server and of two.
 
-use calculus::analysis::{Flow, RateLatency, Server, TokenBucket};
+use calculus::analysis::{RateLatency, Server, ServerFlow, TokenBucket};
 
 use super::super::adversary::{self, Effort};
 use super::super::family;
@@ -115,7 +115,7 @@ fn two_pieces_serve_as_their_maximum() {
         ranks: vec![0],
         until_fs: 0,
     };
-    let mut observed = Observed::nothing(&network);
+    let mut observed = ObservedMaxima::nothing(&network);
 
     let mut simulator = Simulator::new(&network).unwrap();
     simulator.run(&conditions, &mut observed);
@@ -147,7 +147,7 @@ fn a_shaped_link_is_never_overrun() {
         ranks: vec![0],
         until_fs: 0,
     };
-    let mut observed = Observed::nothing(&network);
+    let mut observed = ObservedMaxima::nothing(&network);
 
     let mut simulator = Simulator::new(&network).unwrap();
     simulator.run(&conditions, &mut observed);
@@ -165,7 +165,7 @@ fn no_server_is_later_than_its_service_curve() {
     for seed in [1_890, 223, 421, 1_464].into_iter().chain(0..12) {
         let network = family::draw(seed).network;
         let mut simulator = Simulator::new(&network).unwrap();
-        let mut observed = Observed::nothing(&network);
+        let mut observed = ObservedMaxima::nothing(&network);
         for conditions in adversary::conditions(&network, seed, 40) {
             simulator.run(&conditions, &mut observed);
 
@@ -224,8 +224,8 @@ fn curve(server: &Server, fs: u64) -> u64 {
     served.max().unwrap()
 }
 
-fn network(servers: &[Server]) -> Network {
-    Network::new(servers.to_vec()).unwrap()
+fn network(servers: &[Server]) -> ServerGraph {
+    ServerGraph::new(servers.to_vec()).unwrap()
 }
 
 fn server(mbps: u64, latency_us: u64, multiplexing: Multiplexing) -> Server {
@@ -243,8 +243,8 @@ fn piece(mbps: u64, latency_us: u64) -> RateLatency {
     }
 }
 
-fn flow(path: &[u32], mbps: u64, burst_bits: u64, packet_bits: u64, priority: u8) -> Flow {
-    Flow {
+fn flow(path: &[u32], mbps: u64, burst_bits: u64, packet_bits: u64, priority: u8) -> ServerFlow {
+    ServerFlow {
         buckets: vec![TokenBucket {
             rate: Rate::of_bps(mbps * 1_000_000).unwrap(),
             burst: bits(burst_bits),

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 use wire::openflow::Cookie;
-use wire::openflow10::Match;
+use wire::openflow10::Match10;
 
 use super::*;
 
@@ -76,7 +76,7 @@ fn entries_that_were_added_are_reported_until_they_are_deleted() {
     };
     let delete = FlowMod {
         command: FlowModCommand::Delete,
-        matching: Match::ANY,
+        matching: Match10::ANY,
         ..FlowMod::ADD
     };
     let ask = Message::StatisticsRequest(StatisticsRequest {
@@ -111,7 +111,7 @@ fn a_full_table_is_reported() {
 /// longer than modifying all, and modifying none longer than deleting none.
 #[test]
 fn orders_take_as_long_as_loko_fig_7_says() {
-    let time = |command, matching: Match| {
+    let time = |command, matching: Match10| {
         let mut agent = Agent::new(DatapathId(1));
         agent.handle(&bytes_of(&vec![Message::FlowMod(FlowMod::ADD); 100]));
         let order = FlowMod {
@@ -121,23 +121,23 @@ fn orders_take_as_long_as_loko_fig_7_says() {
         };
         agent.handle(&bytes_of(&[Message::FlowMod(order)])).time
     };
-    let none = Match {
+    let none = Match10 {
         tp_dst: Some(1),
-        ..Match::ANY
+        ..Match10::ANY
     };
     use FlowModCommand::{Delete, DeleteStrict, Modify, ModifyStrict};
 
-    assert!(time(DeleteStrict, Match::ANY) < time(Delete, Match::ANY));
-    assert!(time(ModifyStrict, Match::ANY) < time(Modify, Match::ANY));
-    assert!(time(Delete, none) < time(Delete, Match::ANY));
-    assert!(time(Modify, Match::ANY) < time(Delete, Match::ANY));
+    assert!(time(DeleteStrict, Match10::ANY) < time(Delete, Match10::ANY));
+    assert!(time(ModifyStrict, Match10::ANY) < time(Modify, Match10::ANY));
+    assert!(time(Delete, none) < time(Delete, Match10::ANY));
+    assert!(time(Modify, Match10::ANY) < time(Delete, Match10::ANY));
     assert!(time(Delete, none) < time(Modify, none));
 }
 
 /// The same entry, said in both versions, is the same.
 #[test]
 fn version_1_3_adds_what_version_1_0_adds() {
-    let to = wire::openflow10::Network::new([10, 1, 0, 0].into(), 16);
+    let to = wire::openflow10::AddressPrefix::new([10, 1, 0, 0].into(), 16);
     let fields = [
         openflow::MatchField::EthType(wire::ethernet::EtherType::IPV4),
         openflow::MatchField::IpProto(17),
@@ -162,12 +162,12 @@ fn version_1_3_adds_what_version_1_0_adds() {
     in_13.instructions = openflow::Instructions::of(&apply);
     let in_10 = FlowMod {
         priority: 5,
-        matching: Match {
+        matching: Match10 {
             dl_type: Some(wire::ethernet::EtherType::IPV4),
             nw_proto: Some(17),
             nw_dst: to,
             tp_dst: Some(7),
-            ..Match::ANY
+            ..Match10::ANY
         },
         actions: Actions::of(&narrow),
         ..FlowMod::ADD

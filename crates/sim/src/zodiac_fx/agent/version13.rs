@@ -15,7 +15,7 @@ use wire::openflow::{
     Instructions, MatchField, Message, PacketIn, PacketInReason, PacketOut, QueueId, TableId,
     TransactionId,
 };
-use wire::openflow10::{Action, Match, PortNumber};
+use wire::openflow10::{Action, Match10, PortNumber};
 
 use super::super::flow_table::{Entry, TableFull};
 use super::{Agent, BARRIER, ECHO, Handled, OTHER, Released};
@@ -156,9 +156,9 @@ fn refuse(bytes: &[u8], kind: ErrorKind, handled: &mut Handled) {
 }
 
 /// Returns the same match in version 1.0.
-fn narrowed_match(fields: &Fields<'_>) -> Result<Match, ErrorKind> {
+fn narrowed_match(fields: &Fields<'_>) -> Result<Match10, ErrorKind> {
     fields.check().map_err(|error| error.kind())?;
-    Match::exactly_from_of13(fields).ok_or(ErrorKind::BadMatch(BadMatch::BadField))
+    Match10::exactly_from_of13(fields).ok_or(ErrorKind::BadMatch(BadMatch::BadField))
 }
 
 fn narrowed_port(port: openflow::PortNumber) -> Result<PortNumber, ErrorKind> {

@@ -36,7 +36,7 @@ fn the_last_entry_takes_the_place_of_a_deleted_one() {
 fn deleting_all_looks_at_each_entry_once() {
     let mut table = table_of(&[1, 2, 3, 4, 5]);
 
-    let walk = table.delete(Which::Covered(Match::ANY), PortNumber::NONE);
+    let walk = table.delete(Which::Covered(Match10::ANY), PortNumber::NONE);
 
     let all = Walk {
         seen: 5,
@@ -49,7 +49,7 @@ fn deleting_all_looks_at_each_entry_once() {
 fn deleting_by_port_spares_what_sends_elsewhere() {
     let mut table = table_of(&[1, 2]);
 
-    table.delete(Which::Covered(Match::ANY), PortNumber(9));
+    table.delete(Which::Covered(Match10::ANY), PortNumber(9));
 
     assert_eq!(table.entries().len(), 2);
 }
@@ -71,7 +71,7 @@ fn the_highest_priority_wins_and_of_equals_the_first() {
     let mut table = FlowTable::default();
     for (cookie, priority) in [(1, 5), (2, 9), (3, 9), (4, 1)] {
         let mut any = entry(1_000, priority);
-        any.matching = Match::ANY;
+        any.matching = Match10::ANY;
         any.cookie = Cookie(cookie);
         table.add(any).unwrap();
     }
@@ -111,10 +111,10 @@ fn the_way_in_which_an_entry_does_not_match_costs_the_same() {
     assert_eq!(none, last);
 }
 
-fn to_port(port: u16) -> Match {
-    Match {
+fn to_port(port: u16) -> Match10 {
+    Match10 {
         tp_dst: Some(port),
-        ..Match::ANY
+        ..Match10::ANY
     }
 }
 

@@ -2,11 +2,11 @@
 
 use wire::ethernet::EtherType;
 use wire::openflow::{self, Instruction, Instructions, QueueId};
-use wire::openflow10::{Action, Actions, BadAction, ErrorKind, Match, PortNumber};
+use wire::openflow10::{Action, Actions, BadAction, ErrorKind, Match10, PortNumber};
 
 use crate::action::{self, ACTIONS_MAX};
 use crate::pipeline::Pipeline;
-use crate::program::{Compiler, Place};
+use crate::program::{Compiler, InstructionSite};
 
 const VLAN_ID_MAX: u16 = 0x0fff;
 const VLAN_PRIORITY_MAX: u8 = 7;
@@ -24,7 +24,7 @@ pub(super) enum Purpose {
 
 /// One step of what a list of actions asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum ActionStep {
     /// Make a VLAN tag if there is none.
     EnsureTag,
     /// What version 1.3 has an action for.
@@ -37,7 +37,7 @@ pub(super) enum Step {
 ///
 /// With the specification's error for the first action that is wrong, as far as
 /// the ports and queues of the switch do not matter.
-pub(super) fn steps(actions: &Actions<'_>, purpose: Purpose) -> Result<Vec<Step>, ErrorKind> {
+pub(super) fn steps(actions: &Actions<'_>, purpose: Purpose) -> Result<Vec<ActionStep>, ErrorKind> {
     let mut list = List {
         purpose,
         steps: Vec::new(),
@@ -55,7 +55,7 @@ pub(super) fn steps(actions: &Actions<'_>, purpose: Purpose) -> Result<Vec<Step>
 
 struct List {
     purpose: Purpose,
-    steps: Vec<Step>,
+    steps: Vec<ActionStep>,
     /// The queue of the next output if nothing is said about it.
     queue: QueueId,
 }
@@ -64,11 +64,11 @@ impl List {
     fn add(&mut self, action: Action) -> Result<(), BadAction> {
         self.check(action)?;
         if let Action::SetVlanVid(_) | Action::SetVlanPcp(_) = action {
-            self.steps.push(Step::EnsureTag);
+            self.steps.push(ActionStep::EnsureTag);
         }
         let mut wide = Vec::new();
         action.to_of13(&mut self.queue, &mut wide);
-        self.steps.extend(wide.into_iter().map(Step::Do));
+        self.steps.extend(wide.into_iter().map(ActionStep::Do));
         Ok(())
     }
 
@@ -113,18 +113,18 @@ impl List {
 /// If there is no such port or queue.
 pub(super) fn compile(
     pipeline: &Pipeline,
-    steps: &[Step],
+    steps: &[ActionStep],
 ) -> Result<Box<[action::Action]>, ErrorKind> {
     let compiler = Compiler {
         egress: &pipeline.egress,
         tables: 0,
-        place: Place::PacketOut,
+        place: InstructionSite::PacketOut,
     };
     let mut ready = Vec::new();
     for step in steps {
         match step {
-            Step::EnsureTag => ready.push(action::Action::EnsureTag),
-            Step::Do(action) => {
+            ActionStep::EnsureTag => ready.push(action::Action::EnsureTag),
+            ActionStep::Do(action) => {
                 let actions = openflow::Actions::of(std::slice::from_ref(action));
                 ready.extend(compiler.actions(&actions).map_err(ErrorKind::from_of13)?);
             }
@@ -135,17 +135,17 @@ pub(super) fn compile(
 
 /// Returns the actions by which version 1.3 is told of an entry. Of a tag that
 /// is made only if there is none it hears if the match says that there is none.
-pub(super) fn told(matching: &Match, steps: &[Step]) -> Vec<openflow::Action> {
-    let mut untagged = matching.dl_vlan == Some(Match::NO_VLAN);
+pub(super) fn told(matching: &Match10, steps: &[ActionStep]) -> Vec<openflow::Action> {
+    let mut untagged = matching.dl_vlan == Some(Match10::NO_VLAN);
     let mut told = Vec::new();
     for step in steps {
         match *step {
-            Step::EnsureTag if untagged => {
+            ActionStep::EnsureTag if untagged => {
                 untagged = false;
                 told.push(openflow::Action::PushVlan(EtherType::VLAN));
             }
-            Step::EnsureTag => {}
-            Step::Do(action) => {
+            ActionStep::EnsureTag => {}
+            ActionStep::Do(action) => {
                 untagged |= action == openflow::Action::PopVlan;
                 told.push(action);
             }
@@ -216,10 +216,10 @@ mod tests {
             Action::output(PortNumber::CONTROLLER),
         ];
         for matching in [
-            Match::ANY,
-            Match {
-                dl_vlan: Some(Match::NO_VLAN),
-                ..Match::ANY
+            Match10::ANY,
+            Match10 {
+                dl_vlan: Some(Match10::NO_VLAN),
+                ..Match10::ANY
             },
         ] {
             let steps = steps(&Actions::of(&written), Purpose::Entry).unwrap();

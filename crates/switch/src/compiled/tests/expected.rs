@@ -8,7 +8,7 @@ use super::description::{Describing, Seen};
 use crate::action::Action;
 use crate::entry::Entry;
 use crate::group_table::GroupIndex;
-use crate::meter_band::Treatment;
+use crate::meter_band::BandAction;
 use crate::packet_key::PacketKey;
 use crate::pipeline::Pipeline;
 use crate::port::PortIndex;
@@ -114,7 +114,7 @@ fn does(pipeline: &Pipeline, entry: &Entry) -> Vec<u64> {
             let bands = &meter.config.bands;
             does.push(u64::try_from(bands.len()).unwrap() << 16);
             for band in bands {
-                assert_eq!(band.treatment, Treatment::Drop);
+                assert_eq!(band.treatment, BandAction::Drop);
                 does.extend([band.rate, band.burst]);
             }
         }

@@ -3,7 +3,7 @@
 use units::Instant;
 use wire::mode_signal::Level;
 
-use super::{Demand, FlowMonitor, Message, MonitorCounters, Window};
+use super::{CurrentMessage, Demand, FlowMonitor, MonitorCounters, Window};
 use crate::compiled::layout::{Region, monitor as at};
 
 /// A record of [`Region::Monitors`].
@@ -82,7 +82,7 @@ const fn counters_of(counters: &MonitorCounters) -> [(usize, u64); 7] {
 }
 
 /// Returns both words of a message.
-fn words_of(message: Option<&Message>) -> [u64; 2] {
+fn words_of(message: Option<&CurrentMessage>) -> [u64; 2] {
     let Some(message) = message else {
         return [0; 2];
     };
@@ -98,10 +98,10 @@ fn words_of(message: Option<&Message>) -> [u64; 2] {
 }
 
 /// Returns the message of which these are the words.
-fn message_of(first: u64, second: u64) -> Option<Message> {
+fn message_of(first: u64, second: u64) -> Option<CurrentMessage> {
     let [.., level, _, _, _, _] = second.to_be_bytes();
     let level = Level::new(level).unwrap_or_default();
-    (second & at::IS_THERE != 0).then(|| Message {
+    (second & at::IS_THERE != 0).then(|| CurrentMessage {
         number: low(first),
         size_bytes: low(first >> 32),
         seen_bytes: low(second),

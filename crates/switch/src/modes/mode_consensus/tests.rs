@@ -36,8 +36,8 @@ fn a_demand_raises_the_level_once() {
         era: 0,
         level: level(2),
     };
-    assert_eq!(first, Step::Enter(mode));
-    assert_eq!((again, less), (Step::Stay, Step::Stay));
+    assert_eq!(first, ConsensusStep::Enter(mode));
+    assert_eq!((again, less), (ConsensusStep::Stay, ConsensusStep::Stay));
     assert_eq!(switch.mode(), mode);
 }
 
@@ -46,10 +46,13 @@ fn a_neighbour_that_is_behind_is_told() {
     let (mut ahead, mut behind) = (agreement(1), agreement(2));
     ahead.demand(at(1), level(1));
 
-    assert_eq!(ahead.hear(at(2), told(&behind)), Step::Answer);
-    assert_eq!(behind.hear(at(2), told(&ahead)), Step::Enter(ahead.mode()));
+    assert_eq!(ahead.hear(at(2), told(&behind)), ConsensusStep::Answer);
+    assert_eq!(
+        behind.hear(at(2), told(&ahead)),
+        ConsensusStep::Enter(ahead.mode())
+    );
     assert_eq!(behind.origin(), DatapathId(1));
-    assert_eq!(behind.hear(at(3), told(&ahead)), Step::Stay);
+    assert_eq!(behind.hear(at(3), told(&ahead)), ConsensusStep::Stay);
 }
 
 #[test]
@@ -60,12 +63,12 @@ fn the_level_falls_only_after_the_hold_time() {
     let soon = switch.lower(at(109), Level::LOWEST);
     let later = switch.lower(at(110), Level::LOWEST);
 
-    assert_eq!(soon, Err(Refusal::NotQuiet(at(110))));
+    assert_eq!(soon, Err(StayReason::NotQuiet(at(110))));
     let lowered = Mode {
         era: 1,
         level: Level::LOWEST,
     };
-    assert_eq!(later, Ok(Step::Enter(lowered)));
+    assert_eq!(later, Ok(ConsensusStep::Enter(lowered)));
 }
 
 /// The switch that begins the new era knows nothing of a violation elsewhere; the
@@ -84,8 +87,11 @@ fn a_violation_is_not_lost_on_the_way_back() {
         era: 1,
         level: level(1),
     };
-    assert_eq!(undone, Step::Enter(raised));
-    assert_eq!(one.hear(at(153), told(&other)), Step::Enter(raised));
+    assert_eq!(undone, ConsensusStep::Enter(raised));
+    assert_eq!(
+        one.hear(at(153), told(&other)),
+        ConsensusStep::Enter(raised)
+    );
 }
 
 #[test]
@@ -94,9 +100,12 @@ fn a_locked_switch_counts_and_follows_others() {
     locked.restrain(Restraint::Locked);
     other.demand(at(0), level(1));
 
-    assert_eq!(locked.demand(at(0), HIGH), Step::Stay);
+    assert_eq!(locked.demand(at(0), HIGH), ConsensusStep::Stay);
     assert_eq!(locked.disregarded(), 1);
-    assert_eq!(locked.hear(at(1), told(&other)), Step::Enter(other.mode()));
+    assert_eq!(
+        locked.hear(at(1), told(&other)),
+        ConsensusStep::Enter(other.mode())
+    );
 }
 
 #[test]
@@ -110,7 +119,7 @@ fn a_forced_level_outdoes_what_flows_demanded() {
         era: 1,
         level: Level::LOWEST,
     };
-    assert_eq!(forced, Ok(Step::Enter(lowest)));
+    assert_eq!(forced, Ok(ConsensusStep::Enter(lowest)));
     assert_eq!(switch.held_until(at(1), Level::LOWEST), None);
 }
 
@@ -157,7 +166,10 @@ fn eras_do_not_begin_again() {
         },
     );
 
-    assert_eq!(switch.lower(at(1), Level::LOWEST), Err(Refusal::NotLower));
+    assert_eq!(
+        switch.lower(at(1), Level::LOWEST),
+        Err(StayReason::NotLower)
+    );
     assert_eq!(switch.mode(), last);
 }
 

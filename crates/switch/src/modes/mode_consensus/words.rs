@@ -75,7 +75,7 @@ mod tests {
 
     use units::{Duration, Instant};
 
-    use super::super::{Heard, Refusal, Step};
+    use super::super::{ConsensusStep, Heard, StayReason};
     use super::*;
     use crate::compiled::layout::Region;
 
@@ -113,10 +113,10 @@ mod tests {
         let lowered = agreement.share(record(&words), |it| it.lower(NOW, Level::LOWEST));
 
         let until = NOW + Duration::from_us(1);
-        assert_eq!(lowered, Err(Refusal::NotQuiet(until)));
+        assert_eq!(lowered, Err(StayReason::NotQuiet(until)));
         assert_eq!(agreement.mode(), mode(0, 2));
         let forced = agreement.share(record(&words), |it| it.force(Level::LOWEST));
-        assert_eq!(forced, Ok(Step::Enter(mode(1, 0))));
+        assert_eq!(forced, Ok(ConsensusStep::Enter(mode(1, 0))));
         assert_eq!(words[at::MODE].get(), word_of(mode(1, 0)));
         assert_eq!(words[at::DEMANDED + 2].get(), 0);
     }
@@ -137,7 +137,7 @@ mod tests {
             it.hear(NOW, heard)
         });
 
-        assert_eq!(step, Step::Answer, "the lesser mode does not win");
+        assert_eq!(step, ConsensusStep::Answer, "the lesser mode does not win");
         assert_eq!(words[at::MODE].get(), word_of(mode(0, 3)));
     }
 }

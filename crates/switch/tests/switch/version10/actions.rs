@@ -2,7 +2,7 @@
 
 use wire::ethernet::MacAddress;
 use wire::openflow::QueueId;
-use wire::openflow10::{Action, Match, PortNumber};
+use wire::openflow10::{Action, Match10, PortNumber};
 
 use super::{add, output, world};
 use crate::frames::{checksums_hold, frame, tagged, udp};
@@ -12,7 +12,7 @@ use crate::world::{World, paced, unpaced};
 fn after(actions: &[Action], frame: &[u8]) -> Vec<u8> {
     let mut world = world(unpaced());
     let actions = [actions, &[output(2)]].concat();
-    add(&mut world, 1, Match::ANY, &actions);
+    add(&mut world, 1, Match10::ANY, &actions);
     world.frame(1, frame);
     let mut sent = world.take_sent();
     assert_eq!(sent.len(), 1);
@@ -143,7 +143,7 @@ fn an_output_can_be_every_port_but_that_of_arrival_or_just_that() {
         (PortNumber(2), vec![]),
     ] {
         let mut world = world(unpaced());
-        add(&mut world, 1, Match::ANY, &[Action::output(port)]);
+        add(&mut world, 1, Match10::ANY, &[Action::output(port)]);
 
         world.frame(2, &frame(0x88b5, b""));
 
@@ -159,7 +159,7 @@ fn an_output_through_a_queue_leaves_later_ones_alone() {
         port: PortNumber(2),
         queue: QueueId(6),
     };
-    add(&mut world, 1, Match::ANY, &[enqueue, output(3)]);
+    add(&mut world, 1, Match10::ANY, &[enqueue, output(3)]);
 
     world.frame(1, &frame(0x88b5, &[0; 46]));
 
@@ -181,7 +181,7 @@ fn actions_are_done_in_their_order() {
     add(
         &mut world,
         1,
-        Match::ANY,
+        Match10::ANY,
         &[output(2), Action::SetVlanVid(7), output(3)],
     );
 

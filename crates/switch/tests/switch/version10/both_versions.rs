@@ -10,7 +10,7 @@ use wire::openflow::{
     self, Fields, FlowModFlags, Instruction, Instructions, MatchField, Message, TableId,
     TransactionId,
 };
-use wire::openflow10::{self, Action, FlowMod, Match};
+use wire::openflow10::{self, Action, FlowMod, Match10};
 
 use super::statistics::entries;
 use super::{add, flow_mod, from, greet, output, packet_ins, world};
@@ -48,7 +48,7 @@ fn only_the_older_hears_of_a_frame_that_no_entry_matches() {
 #[test]
 fn both_hear_of_what_an_entry_sends_each_in_its_version() {
     let mut world = both();
-    add(&mut world, 1, Match::ANY, &[super::to_controller()]);
+    add(&mut world, 1, Match10::ANY, &[super::to_controller()]);
     let frame = frame(0x88b5, b"to all");
 
     world.frame(3, &frame);
@@ -99,7 +99,7 @@ fn an_entry_of_the_newer_is_listed_as_well_as_possible() {
         (entry.priority, entry.matching, actions)
     });
 
-    let matching = Match {
+    let matching = Match10 {
         dl_type: Some(EtherType::IPV6),
         ..from(1)
     };
@@ -110,8 +110,8 @@ fn an_entry_of_the_newer_is_listed_as_well_as_possible() {
 #[test]
 fn an_entry_of_the_older_does_the_same_in_the_newer_version() {
     let mut world = both();
-    let untagged = Match {
-        dl_vlan: Some(Match::NO_VLAN),
+    let untagged = Match10 {
+        dl_vlan: Some(Match10::NO_VLAN),
         ..from(1)
     };
     add(&mut world, 9, untagged, &[Action::SetVlanVid(5), output(2)]);
@@ -158,7 +158,7 @@ fn a_deletion_of_the_older_is_told_to_both() {
     );
     let deletion = FlowMod {
         command: openflow::FlowModCommand::Delete,
-        ..flow_mod(0, Match::ANY, &[])
+        ..flow_mod(0, Match10::ANY, &[])
     };
 
     let told = super::ask(&mut world, &openflow10::Message::FlowMod(deletion));
@@ -184,7 +184,7 @@ fn what_happens_in_other_tables_is_the_newers_alone() {
     );
     let all = FlowMod {
         command: openflow::FlowModCommand::Delete,
-        ..flow_mod(0, Match::ANY, &[])
+        ..flow_mod(0, Match10::ANY, &[])
     };
     super::tell(&mut world, &openflow10::Message::FlowMod(all));
 

@@ -5,8 +5,8 @@ use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::{Cookie, FlowModCommand, FlowRemovedReason};
 use wire::openflow10::statistics::FlowStatistics;
 use wire::openflow10::{
-    Action, Actions, BadAction, ErrorKind, FlowMod, FlowModFailed, FlowModFlags, Match, Message,
-    Network, PortNumber,
+    Action, Actions, AddressPrefix, BadAction, ErrorKind, FlowMod, FlowModFailed, FlowModFlags,
+    Match10, Message, PortNumber,
 };
 
 use super::statistics::entries;
@@ -49,7 +49,7 @@ fn way(world: &mut World, frame: &[u8]) -> Vec<u32> {
 fn the_entry_of_the_highest_priority_wins() {
     let mut world = world(unpaced());
     add(&mut world, 2, from(1), &[output(2)]);
-    add(&mut world, 3, Match::ANY, &[output(3)]);
+    add(&mut world, 3, Match10::ANY, &[output(3)]);
 
     assert_eq!(way(&mut world, &frame(0x88b5, b"")), [3]);
 }
@@ -58,21 +58,21 @@ fn the_entry_of_the_highest_priority_wins() {
 #[test]
 fn an_entry_without_wildcards_wins_whatever_its_priority() {
     let mut world = world(unpaced());
-    let exact = Match {
+    let exact = Match10 {
         in_port: Some(PortNumber(1)),
         dl_src: Some(MacAddress([2, 0, 0, 0, 0, 1])),
         dl_dst: Some(MacAddress([2, 0, 0, 0, 0, 2])),
-        dl_vlan: Some(Match::NO_VLAN),
+        dl_vlan: Some(Match10::NO_VLAN),
         dl_vlan_pcp: Some(0),
         dl_type: Some(EtherType::IPV4),
         nw_tos: Some(0),
         nw_proto: Some(17),
-        nw_src: Network::host([10, 0, 0, 1].into()),
-        nw_dst: Network::host([10, 0, 0, 2].into()),
+        nw_src: AddressPrefix::host([10, 0, 0, 1].into()),
+        nw_dst: AddressPrefix::host([10, 0, 0, 2].into()),
         tp_src: Some(1000),
         tp_dst: Some(2000),
     };
-    add(&mut world, 0xfffe, Match::ANY, &[output(3)]);
+    add(&mut world, 0xfffe, Match10::ANY, &[output(3)]);
     add(&mut world, 0, exact, &[output(2)]);
 
     assert_eq!(way(&mut world, &udp(9, b"")), [2]);
@@ -109,7 +109,7 @@ fn a_modification_changes_what_it_covers_and_keeps_counters() {
     order(
         &mut world,
         FlowModCommand::Modify,
-        flow_mod(9, Match::ANY, &change),
+        flow_mod(9, Match10::ANY, &change),
     );
 
     assert_eq!(listed(&mut world), [(2, 0, vec![3]), (3, 0, vec![3])]);
@@ -184,7 +184,7 @@ fn a_deletion_can_be_about_a_port() {
     };
     add(&mut world, 4, from(1), &[enqueue]);
 
-    let mut deletion = flow_mod(0, Match::ANY, &[]);
+    let mut deletion = flow_mod(0, Match10::ANY, &[]);
     deletion.out_port = PortNumber(3);
     order(&mut world, FlowModCommand::Delete, deletion);
 
@@ -196,9 +196,9 @@ fn a_deletion_can_be_about_a_port() {
 fn an_overlap_is_refused_if_it_is_to_be_checked() {
     let mut world = world(unpaced());
     add(&mut world, 2, from(1), &[]);
-    let tcp = Match {
+    let tcp = Match10 {
         dl_type: Some(EtherType::IPV4),
-        ..Match::ANY
+        ..Match10::ANY
     };
     let mut checked = flow_mod(2, tcp, &[]);
     checked.flags = FlowModFlags::CHECK_OVERLAP;
@@ -271,7 +271,7 @@ fn a_command_and_an_action_that_nobody_knows_are_refused() {
         actions,
         ..FlowMod::ADD
     };
-    flow_mod(1, Match::ANY, &[]).emit(wire::openflow::TransactionId(1), &mut bytes);
+    flow_mod(1, Match10::ANY, &[]).emit(wire::openflow::TransactionId(1), &mut bytes);
     bytes[57] = 9;
 
     world.receive(CONTROLLER, &bytes);
@@ -306,7 +306,7 @@ fn an_entry_that_goes_is_told_if_it_asked_for_it() {
     order(
         &mut world,
         FlowModCommand::Delete,
-        flow_mod(0, Match::ANY, &[]),
+        flow_mod(0, Match10::ANY, &[]),
     );
 
     let removed = answers.iter().filter_map(|answer| match answer.narrow() {

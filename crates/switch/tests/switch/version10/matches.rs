@@ -1,7 +1,7 @@
 //! Which frames an entry matches: OF10 section 3.4 and table 3.
 
 use wire::ethernet::{EtherType, MacAddress};
-use wire::openflow10::{Match, Network};
+use wire::openflow10::{AddressPrefix, Match10};
 
 use super::{add, from, output, world};
 use crate::frames::{frame, tagged, udp, with_dscp};
@@ -9,7 +9,7 @@ use crate::world::unpaced;
 
 /// Whether an entry with this match takes a frame that arrives at port 1.
 #[track_caller]
-fn assert_takes(matching: Match, frame: &[u8], expected: bool) {
+fn assert_takes(matching: Match10, frame: &[u8], expected: bool) {
     let mut world = world(unpaced());
     add(&mut world, 1, matching, &[output(2)]);
 
@@ -38,7 +38,7 @@ fn icmp(kind: u8, code: u8) -> Vec<u8> {
 
 #[test]
 fn the_port_and_the_addresses_of_ethernet() {
-    let any = Match::ANY;
+    let any = Match10::ANY;
     let frame = frame(0x88b5, b"");
     let station = |last| Some(MacAddress([2, 0, 0, 0, 0, last]));
 
@@ -47,9 +47,9 @@ fn the_port_and_the_addresses_of_ethernet() {
     assert_takes(from(2), &frame, false);
     for (last, expected) in [(1, true), (2, false)] {
         let dl_src = station(last);
-        assert_takes(Match { dl_src, ..any }, &frame, expected);
+        assert_takes(Match10 { dl_src, ..any }, &frame, expected);
         let dl_dst = station(last);
-        assert_takes(Match { dl_dst, ..any }, &frame, !expected);
+        assert_takes(Match10 { dl_dst, ..any }, &frame, !expected);
     }
 }
 
@@ -58,14 +58,14 @@ fn the_port_and_the_addresses_of_ethernet() {
 fn the_vlan_or_that_there_is_none() {
     let untagged = frame(0x88b5, b"");
     let tagged = tagged(7, 3, &untagged);
-    let vlan = |dl_vlan, dl_vlan_pcp| Match {
+    let vlan = |dl_vlan, dl_vlan_pcp| Match10 {
         dl_vlan,
         dl_vlan_pcp,
-        ..Match::ANY
+        ..Match10::ANY
     };
     for (matching, takes_untagged, takes_tagged) in [
-        (vlan(Some(Match::NO_VLAN), None), true, false),
-        (vlan(Some(Match::NO_VLAN), Some(3)), true, false),
+        (vlan(Some(Match10::NO_VLAN), None), true, false),
+        (vlan(Some(Match10::NO_VLAN), Some(3)), true, false),
         (vlan(Some(7), None), false, true),
         (vlan(Some(8), None), false, false),
         (vlan(Some(7), Some(3)), false, true),
@@ -79,9 +79,9 @@ fn the_vlan_or_that_there_is_none() {
 
 #[test]
 fn the_type_behind_the_tag() {
-    let of = |dl_type| Match {
+    let of = |dl_type| Match10 {
         dl_type: Some(EtherType(dl_type)),
-        ..Match::ANY
+        ..Match10::ANY
     };
     let untagged = frame(0x88b5, b"");
 
@@ -93,16 +93,16 @@ fn the_type_behind_the_tag() {
 /// OF10 table 3: the upper six bits of the type of service count.
 #[test]
 fn the_type_of_service_and_the_protocol() {
-    let ip = Match {
+    let ip = Match10 {
         dl_type: Some(EtherType::IPV4),
-        ..Match::ANY
+        ..Match10::ANY
     };
     let frame = with_dscp(46, &udp(9, b""));
-    let tos = |tos| Match {
+    let tos = |tos| Match10 {
         nw_tos: Some(tos),
         ..ip
     };
-    let proto = |proto| Match {
+    let proto = |proto| Match10 {
         nw_proto: Some(proto),
         ..ip
     };
@@ -117,9 +117,9 @@ fn the_type_of_service_and_the_protocol() {
 /// OF10 section 5.2.3 (`OFPFW_NW_SRC_SHIFT`).
 #[test]
 fn networks_of_any_size() {
-    let ip = Match {
+    let ip = Match10 {
         dl_type: Some(EtherType::IPV4),
-        ..Match::ANY
+        ..Match10::ANY
     };
     let frame = udp(9, b"");
     for (address, length, expected) in [
@@ -132,26 +132,26 @@ fn networks_of_any_size() {
         ([128, 0, 0, 0], 1, false),
         ([128, 0, 0, 0], 0, true),
     ] {
-        let nw_src = Network::new(address.into(), length);
-        assert_takes(Match { nw_src, ..ip }, &frame, expected);
+        let nw_src = AddressPrefix::new(address.into(), length);
+        assert_takes(Match10 { nw_src, ..ip }, &frame, expected);
     }
-    let nw_dst = Network::host([10, 0, 0, 2].into());
-    assert_takes(Match { nw_dst, ..ip }, &frame, true);
+    let nw_dst = AddressPrefix::host([10, 0, 0, 2].into());
+    assert_takes(Match10 { nw_dst, ..ip }, &frame, true);
 }
 
 #[test]
 fn the_ports_of_udp() {
-    let udp_match = Match {
+    let udp_match = Match10 {
         dl_type: Some(EtherType::IPV4),
         nw_proto: Some(17),
-        ..Match::ANY
+        ..Match10::ANY
     };
     let (src, dst) = (
-        |port| Match {
+        |port| Match10 {
             tp_src: Some(port),
             ..udp_match
         },
-        |port| Match {
+        |port| Match10 {
             tp_dst: Some(port),
             ..udp_match
         },
@@ -167,12 +167,12 @@ fn the_ports_of_udp() {
 /// OF10 table 3: of the fields of 16 bits the lower byte counts.
 #[test]
 fn the_type_and_the_code_of_icmp() {
-    let of = |kind, code| Match {
+    let of = |kind, code| Match10 {
         dl_type: Some(EtherType::IPV4),
         nw_proto: Some(1),
         tp_src: Some(kind),
         tp_dst: Some(code),
-        ..Match::ANY
+        ..Match10::ANY
     };
 
     assert_takes(of(3, 1), &icmp(3, 1), true);
@@ -184,12 +184,12 @@ fn the_type_and_the_code_of_icmp() {
 /// OF10 table 3 and the capability `OFPC_ARP_MATCH_IP`.
 #[test]
 fn the_operation_and_the_addresses_of_arp() {
-    let of = |operation, source: u8, target: u8| Match {
+    let of = |operation, source: u8, target: u8| Match10 {
         dl_type: Some(EtherType::ARP),
         nw_proto: Some(operation),
-        nw_src: Network::host([10, 0, 0, source].into()),
-        nw_dst: Network::new([10, 0, 0, target].into(), 31),
-        ..Match::ANY
+        nw_src: AddressPrefix::host([10, 0, 0, source].into()),
+        nw_dst: AddressPrefix::new([10, 0, 0, target].into(), 31),
+        ..Match10::ANY
     };
 
     assert_takes(of(1, 1, 2), &arp(1), true);
@@ -202,15 +202,15 @@ fn the_operation_and_the_addresses_of_arp() {
 /// OF10 section 3.4, figure 4: as controllers write that copy every field.
 #[test]
 fn fields_of_another_protocol_do_not_count() {
-    let all = |dl_type| Match {
+    let all = |dl_type| Match10 {
         dl_type: Some(EtherType(dl_type)),
         nw_tos: Some(4),
         nw_proto: Some(6),
-        nw_src: Network::host([1, 2, 3, 4].into()),
-        nw_dst: Network::host([1, 2, 3, 4].into()),
+        nw_src: AddressPrefix::host([1, 2, 3, 4].into()),
+        nw_dst: AddressPrefix::host([1, 2, 3, 4].into()),
         tp_src: Some(1),
         tp_dst: Some(1),
-        ..Match::ANY
+        ..Match10::ANY
     };
 
     assert_takes(all(0x88b5), &frame(0x88b5, b""), true);

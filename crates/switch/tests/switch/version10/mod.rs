@@ -12,7 +12,7 @@ mod statistics;
 use switch::{Config, ConnectionId, Peer};
 use wire::openflow::{Hello, TransactionId};
 use wire::openflow10::{
-    Action, Actions, ErrorKind, FlowMod, Match, Message, PacketIn, PortNumber, VERSION,
+    Action, Actions, ErrorKind, FlowMod, Match10, Message, PacketIn, PortNumber, VERSION,
 };
 
 use crate::world::{Answer, CONTROLLER, World};
@@ -57,7 +57,7 @@ fn refused(world: &mut World, message: &Message<'_>) -> ErrorKind {
     }
 }
 
-fn add(world: &mut World, priority: u16, matching: Match, actions: &[Action]) {
+fn add(world: &mut World, priority: u16, matching: Match10, actions: &[Action]) {
     tell(
         world,
         &Message::FlowMod(flow_mod(priority, matching, actions)),
@@ -65,7 +65,7 @@ fn add(world: &mut World, priority: u16, matching: Match, actions: &[Action]) {
 }
 
 /// The order to add an entry.
-fn flow_mod(priority: u16, matching: Match, actions: &[Action]) -> FlowMod<'_> {
+fn flow_mod(priority: u16, matching: Match10, actions: &[Action]) -> FlowMod<'_> {
     FlowMod {
         priority,
         matching,
@@ -83,10 +83,10 @@ fn to_controller() -> Action {
 }
 
 /// The match on the port of arrival.
-fn from(port: u16) -> Match {
-    Match {
+fn from(port: u16) -> Match10 {
+    Match10 {
         in_port: Some(PortNumber(port)),
-        ..Match::ANY
+        ..Match10::ANY
     }
 }
 

@@ -3,7 +3,7 @@
 use switch::{ConnectionId, Peer};
 use wire::openflow::{BufferId, ControllerLength, PacketInReason};
 use wire::openflow10::{
-    Action, Actions, BadAction, BadRequest, ErrorKind, Match, Message, PacketIn, PacketOut,
+    Action, Actions, BadAction, BadRequest, ErrorKind, Match10, Message, PacketIn, PacketOut,
     PortConfig, PortNumber,
 };
 
@@ -50,7 +50,7 @@ fn a_frame_that_no_entry_matches_goes_to_the_controller() {
 #[test]
 fn a_frame_that_an_entry_drops_does_not() {
     let mut world = world(unpaced());
-    add(&mut world, 0, Match::ANY, &[]);
+    add(&mut world, 0, Match10::ANY, &[]);
 
     world.frame(3, &frame(0x88b5, b""));
 
@@ -185,7 +185,7 @@ fn an_impossible_packet_out_is_refused_with_its_error() {
 fn a_flow_mod_about_a_frame_that_is_not_kept_is_refused() {
     let mut world = world(unpaced());
     let actions = [output(2)];
-    let mut flow_mod = flow_mod(1, Match::ANY, &actions);
+    let mut flow_mod = flow_mod(1, Match10::ANY, &actions);
     flow_mod.buffer = BufferId(3);
 
     let kind = refused(&mut world, &Message::FlowMod(flow_mod));

@@ -99,7 +99,7 @@ fn a_port_that_is_closed_to_floods_is_still_one_of_all() {
 #[test]
 fn a_port_that_is_switched_off_carries_nothing() {
     let mut world = world(unpaced());
-    super::add(&mut world, 1, super::Match::ANY, &[output(2)]);
+    super::add(&mut world, 1, super::Match10::ANY, &[output(2)]);
 
     ask(&mut world, &configure(2, PortConfig::PORT_DOWN));
     world.frame(1, &frame(0x88b5, b""));

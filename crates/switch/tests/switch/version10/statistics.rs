@@ -6,7 +6,7 @@ use wire::openflow10::statistics::{
     FlowStatistics, FlowStatisticsRequest, ReplyBody, RequestBody, StatisticsReply,
     StatisticsRequest,
 };
-use wire::openflow10::{Action, ErrorKind, Match, Message, PortNumber, QueueOpFailed, Wildcards};
+use wire::openflow10::{Action, ErrorKind, Match10, Message, PortNumber, QueueOpFailed, Wildcards};
 
 use super::{add, ask, flow_mod, from, output, refused, tell, world};
 use crate::frames::frame;
@@ -228,7 +228,7 @@ fn what_a_port_that_is_not_there_carried_is_nothing() {
 #[test]
 fn the_aggregate_of_nothing_is_nothing() {
     let mut world = world(unpaced());
-    let matching = Match::ANY;
+    let matching = Match10::ANY;
     let request = FlowStatisticsRequest {
         matching,
         ..FlowStatisticsRequest::ALL

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use calculus::analysis::best;
-use calculus::analysis::{Budget, FlowBound, FlowId, Method, Network, NotApplicable, tfa};
+use calculus::analysis::{Budget, FlowBound, FlowId, Method, NotApplicable, ServerGraph, tfa};
 
 /// What is to be found.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub struct AnalysisBounds {
 }
 
 /// Finds the bounds of a network within a budget.
-pub fn find(network: &Network, asked: &BoundsQuery, budget: &Budget) -> AnalysisBounds {
+pub fn find(network: &ServerGraph, asked: &BoundsQuery, budget: &Budget) -> AnalysisBounds {
     let left = |method: &Method| !asked.without.contains(method);
     let all: Vec<_> = Method::SINGLE.into_iter().filter(left).collect();
     let mut found = AnalysisBounds::default();
@@ -70,7 +70,7 @@ impl AnalysisBounds {
     /// none.
     fn try_method(
         &mut self,
-        network: &Network,
+        network: &ServerGraph,
         method: Method,
         methods: &[Method],
         budget: &Budget,
@@ -95,7 +95,7 @@ impl AnalysisBounds {
 
     /// Gives flows that were cut short what total flow analysis says, where it says
     /// less: it needs no budget.
-    fn with_rest(&self, network: &Network, mut bounds: Vec<FlowBound>) -> Vec<FlowBound> {
+    fn with_rest(&self, network: &ServerGraph, mut bounds: Vec<FlowBound>) -> Vec<FlowBound> {
         let cut = self.cut_short.iter().flat_map(|(_, flows)| flows);
         let mut cut = cut.peekable();
         if cut.peek().is_none() {
@@ -114,7 +114,7 @@ impl AnalysisBounds {
 
     /// Adds the bounds of the flows that were asked for. A flow that was cut short
     /// before it had one is left out: it may well have a bound.
-    fn add(&mut self, network: &Network, bounds: Vec<FlowBound>, flows: &[FlowId]) {
+    fn add(&mut self, network: &ServerGraph, bounds: Vec<FlowBound>, flows: &[FlowId]) {
         let wanted = |flow: &FlowId| flows.is_empty() || flows.contains(flow);
         let bounds = network.flows().zip(bounds);
         let cut = &self.cut_short;

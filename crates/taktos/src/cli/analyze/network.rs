@@ -1,7 +1,7 @@
 //! Turns what a file describes into what is analysed.
 
 use calculus::analysis::{
-    self, Flow, FlowId, Method, Network, NetworkError, RateLatency, ServerId, TokenBucket,
+    self, FlowId, Method, NetworkError, RateLatency, ServerFlow, ServerGraph, ServerId, TokenBucket,
 };
 use scenario::servers::{Multiplexing, ServedFlow, Server, ServerNetwork};
 
@@ -13,13 +13,13 @@ use scenario::servers::{Multiplexing, ServedFlow, Server, ServerNetwork};
 pub fn build(
     described: &ServerNetwork,
     method: Option<Method>,
-) -> Result<(Network, Option<String>), NetworkError> {
+) -> Result<(ServerGraph, Option<String>), NetworkError> {
     let usual = usual_order(method);
     let servers = described
         .servers
         .iter()
         .map(|server| convert(server, usual));
-    let mut network = Network::new(servers.collect())?;
+    let mut network = ServerGraph::new(servers.collect())?;
     network.line_shaping = described.line_shaping;
     network.packetizer = described.packetizer;
     for flow in &described.flows {
@@ -74,14 +74,14 @@ fn convert(server: &Server, usual: analysis::Multiplexing) -> analysis::Server {
     }
 }
 
-fn convert_flow(flow: &ServedFlow) -> Flow {
+fn convert_flow(flow: &ServedFlow) -> ServerFlow {
     let buckets = flow.buckets.iter();
     let buckets = buckets.map(|(rate, burst)| TokenBucket {
         rate: *rate,
         burst: *burst,
     });
     let server = |at: &usize| ServerId(u32::try_from(*at).expect("a file has a million servers"));
-    Flow {
+    ServerFlow {
         buckets: buckets.collect(),
         path: flow.path.iter().map(server).collect(),
         max_packet: flow.max_packet,

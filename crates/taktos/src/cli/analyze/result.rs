@@ -1,6 +1,6 @@
 //! Shows bounds: as JSON for programs, as a table for people.
 
-use calculus::analysis::{FlowBound, FlowId, HopBound, Network, NotApplicable};
+use calculus::analysis::{FlowBound, FlowId, HopBound, NotApplicable, ServerGraph};
 use comfy_table::{CellAlignment, Table, TableStyle};
 use scenario::servers::{ServerNetwork, exact_decimal};
 use serde::Serialize;
@@ -22,7 +22,7 @@ pub struct ShownResult<'a> {
     /// The network with its names.
     pub described: &'a ServerNetwork,
     /// The network as it was analysed.
-    pub network: &'a Network,
+    pub network: &'a ServerGraph,
     pub found: &'a AnalysisBounds,
     pub assumed: Option<String>,
     /// How long the search could take.

@@ -9,7 +9,7 @@ use api::Counters;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::Response;
-use controller::northbound::{Reply, Request, Topology};
+use controller::northbound::{Reply, Request, TopologyCount};
 
 use super::flows::flows;
 use super::statistics::statistics;
@@ -50,7 +50,7 @@ async fn show(State(site): State<Site>, caller: Caller) -> Result<Response<Body>
     Ok(texted(page.text(), KIND))
 }
 
-fn write_topology(page: &mut Page, topology: Topology) {
+fn write_topology(page: &mut Page, topology: TopologyCount) {
     let mut gauge = |name, help, value: usize| page.single(name, "gauge", help, value as u64);
     gauge(
         "taktos_switches",

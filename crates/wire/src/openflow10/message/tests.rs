@@ -3,7 +3,7 @@ use crate::ethernet::{EtherType, MacAddress};
 use crate::openflow::{BufferId, ControllerLength, Cookie, Element, FlowModCommand, QueueId};
 use crate::openflow10::statistics::RequestBody;
 use crate::openflow10::{
-    Action, Actions, FlowModFlags, Match, Network, PortConfig, PortFeatures, PortNumber,
+    Action, Actions, AddressPrefix, FlowModFlags, Match10, PortConfig, PortFeatures, PortNumber,
 };
 use crate::vectors::frames;
 
@@ -59,7 +59,7 @@ fn a_flow_mod_with_every_action_is_what_others_send() {
         output,
     ];
     let flow_mod = FlowMod {
-        matching: Match {
+        matching: Match10 {
             in_port: Some(PortNumber(1)),
             dl_src: Some(mac(1)),
             dl_vlan: Some(7),
@@ -67,10 +67,10 @@ fn a_flow_mod_with_every_action_is_what_others_send() {
             dl_type: Some(EtherType::IPV4),
             nw_tos: Some(184),
             nw_proto: Some(6),
-            nw_src: Network::new([10, 0, 0, 0].into(), 8),
-            nw_dst: Network::host([10, 1, 2, 3].into()),
+            nw_src: AddressPrefix::new([10, 0, 0, 0].into(), 8),
+            nw_dst: AddressPrefix::host([10, 1, 2, 3].into()),
             tp_dst: Some(80),
-            ..Match::ANY
+            ..Match10::ANY
         },
         cookie: Cookie(7),
         idle_timeout_s: 10,
@@ -87,11 +87,11 @@ fn a_flow_mod_with_every_action_is_what_others_send() {
 #[test]
 fn a_strict_deletion_is_what_others_send() {
     let flow_mod = FlowMod {
-        matching: Match {
+        matching: Match10 {
             dl_type: Some(EtherType::ARP),
             nw_proto: Some(1),
-            nw_src: Network::host([10, 0, 0, 1].into()),
-            ..Match::ANY
+            nw_src: AddressPrefix::host([10, 0, 0, 1].into()),
+            ..Match10::ANY
         },
         command: FlowModCommand::DeleteStrict,
         priority: 5,

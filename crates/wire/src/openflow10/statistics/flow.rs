@@ -4,7 +4,7 @@ use units::Duration;
 
 use crate::openflow::multipart::{emit_duration, parse_duration};
 use crate::openflow::{Cookie, DecodeError, Element, TableId};
-use crate::openflow10::{Actions, Match, PortNumber};
+use crate::openflow10::{Actions, Match10, PortNumber};
 use crate::reader::Reader;
 use crate::writer::Writer;
 
@@ -14,7 +14,7 @@ const LENGTH_LENGTH: usize = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowStatisticsRequest {
     /// Those whose match this one covers.
-    pub matching: Match,
+    pub matching: Match10,
     /// Those of this table.
     pub table: TableId,
     /// Those that send out of this port.
@@ -24,14 +24,14 @@ pub struct FlowStatisticsRequest {
 impl FlowStatisticsRequest {
     /// Every entry.
     pub const ALL: Self = Self {
-        matching: Match::ANY,
+        matching: Match10::ANY,
         table: TableId::ALL,
         out_port: PortNumber::NONE,
     };
 
     pub(super) fn parse(body: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(body);
-        let matching = Match::parse(&mut reader)?;
+        let matching = Match10::parse(&mut reader)?;
         let table = TableId(reader.u8()?);
         reader.skip(1)?;
         Ok(Self {
@@ -53,7 +53,7 @@ pub struct FlowStatistics<'a> {
     /// The table that it is in.
     pub table: TableId,
     /// Which frames it matches.
-    pub matching: Match,
+    pub matching: Match10,
     /// How long it has been there.
     pub age: Duration,
     /// Its priority.
@@ -77,7 +77,7 @@ impl<'a> FlowStatistics<'a> {
         let mut reader = Reader::new(bytes);
         let table = TableId(reader.u8()?);
         reader.skip(1)?;
-        let matching = Match::parse(&mut reader)?;
+        let matching = Match10::parse(&mut reader)?;
         let age = parse_duration(&mut reader)?;
         let priority = reader.u16()?;
         let idle_timeout_s = reader.u16()?;

@@ -4,7 +4,7 @@
 //! EtherType and the protocol that it names. The others are dropped here, so
 //! that two matches that mean the same are the same.
 
-use super::super::{Match, Network, PortNumber};
+use super::super::{AddressPrefix, Match10, PortNumber};
 use crate::ethernet::{EtherType, MacAddress};
 use crate::openflow::oxm::{Masked, VlanMatch};
 use crate::openflow::{Fields, MatchField};
@@ -15,7 +15,7 @@ const PROTO_ICMP: u8 = 1;
 const PROTO_TCP: u8 = 6;
 const PROTO_UDP: u8 = 17;
 
-impl Match {
+impl Match10 {
     /// Returns the fields of version 1.3 that match the same frames.
     #[must_use]
     pub fn to_of13(&self) -> Vec<MatchField> {
@@ -58,9 +58,9 @@ impl Match {
     }
 }
 
-fn widen_vlan(narrow: &Match, fields: &mut Vec<MatchField>) {
+fn widen_vlan(narrow: &Match10, fields: &mut Vec<MatchField>) {
     let vlan = match (narrow.dl_vlan, narrow.dl_vlan_pcp) {
-        (Some(Match::NO_VLAN), _) => {
+        (Some(Match10::NO_VLAN), _) => {
             fields.push(MatchField::VlanVid(VlanMatch::UNTAGGED.into()));
             return;
         }
@@ -73,7 +73,7 @@ fn widen_vlan(narrow: &Match, fields: &mut Vec<MatchField>) {
     fields.extend(narrow.dl_vlan_pcp.map(|it| MatchField::VlanPcp(it & 7)));
 }
 
-fn widen_ipv4(narrow: &Match, fields: &mut Vec<MatchField>) {
+fn widen_ipv4(narrow: &Match10, fields: &mut Vec<MatchField>) {
     fields.extend(narrow.nw_tos.map(|it| MatchField::IpDscp(it >> DSCP_SHIFT)));
     fields.extend(narrow.nw_proto.map(MatchField::IpProto));
     fields.extend(masked(narrow.nw_src).map(MatchField::Ipv4Src));
@@ -96,7 +96,7 @@ fn widen_ipv4(narrow: &Match, fields: &mut Vec<MatchField>) {
     }
 }
 
-fn widen_arp(narrow: &Match, fields: &mut Vec<MatchField>) {
+fn widen_arp(narrow: &Match10, fields: &mut Vec<MatchField>) {
     fields.extend(narrow.nw_proto.map(|it| MatchField::ArpOp(it.into())));
     fields.extend(masked(narrow.nw_src).map(MatchField::ArpSpa));
     fields.extend(masked(narrow.nw_dst).map(MatchField::ArpTpa));
@@ -107,7 +107,7 @@ fn low_byte(of: u16) -> u8 {
     of.to_be_bytes()[1]
 }
 
-fn masked(network: Network) -> Option<Masked<std::net::Ipv4Addr>> {
+fn masked(network: AddressPrefix) -> Option<Masked<std::net::Ipv4Addr>> {
     match network.prefix_length() {
         0 => None,
         32 => Some(network.address().into()),
@@ -115,7 +115,7 @@ fn masked(network: Network) -> Option<Masked<std::net::Ipv4Addr>> {
     }
 }
 
-fn narrow_field(narrow: &mut Match, field: MatchField) {
+fn narrow_field(narrow: &mut Match10, field: MatchField) {
     match field {
         MatchField::InPort(port) => narrow.in_port = PortNumber::from_of13(port),
         MatchField::EthDst(address) => narrow.dl_dst = exact(address),
@@ -123,7 +123,7 @@ fn narrow_field(narrow: &mut Match, field: MatchField) {
         MatchField::EthType(kind) => narrow.dl_type = Some(kind),
         MatchField::VlanVid(vlan) => {
             if vlan.mask.is_none() {
-                narrow.dl_vlan = Some(vlan.value.id().unwrap_or(Match::NO_VLAN));
+                narrow.dl_vlan = Some(vlan.value.id().unwrap_or(Match10::NO_VLAN));
             }
         }
         MatchField::VlanPcp(priority) => narrow.dl_vlan_pcp = Some(priority),
@@ -173,12 +173,12 @@ fn exact(address: Masked<MacAddress>) -> Option<MacAddress> {
 
 /// Returns the network of an address under a mask, of which only the ones at
 /// the front can be said.
-fn network(address: Masked<std::net::Ipv4Addr>) -> Network {
+fn network(address: Masked<std::net::Ipv4Addr>) -> AddressPrefix {
     let ones = address
         .mask
         .map_or(32, |mask| mask.to_bits().leading_ones());
     let prefix_length = u8::try_from(ones).expect("32 at most");
-    Network::new(address.value, prefix_length)
+    AddressPrefix::new(address.value, prefix_length)
 }
 
 #[cfg(test)]
@@ -192,56 +192,56 @@ mod tests {
     /// OF10 section 3.4, figure 4.
     #[test]
     fn a_match_with_all_its_fields_says_the_same_in_both_versions() {
-        let ethernet = Match {
+        let ethernet = Match10 {
             in_port: Some(PortNumber::LOCAL),
             dl_src: Some(MacAddress([2, 0, 0, 0, 0, 1])),
             dl_dst: Some(MacAddress([2, 0, 0, 0, 0, 2])),
             dl_vlan: Some(7),
             dl_vlan_pcp: Some(5),
-            ..Match::ANY
+            ..Match10::ANY
         };
-        let ip = Match {
+        let ip = Match10 {
             dl_type: Some(EtherType::IPV4),
             nw_tos: Some(0xb8),
-            nw_src: Network::new(HOST, 8),
-            nw_dst: Network::host(HOST),
+            nw_src: AddressPrefix::new(HOST, 8),
+            nw_dst: AddressPrefix::host(HOST),
             ..ethernet
         };
-        let ports = |protocol| Match {
+        let ports = |protocol| Match10 {
             nw_proto: Some(protocol),
             tp_src: Some(3),
             tp_dst: Some(1),
             ..ip
         };
-        let arp = Match {
+        let arp = Match10 {
             dl_type: Some(EtherType::ARP),
             nw_proto: Some(2),
             nw_tos: None,
             ..ip
         };
-        let untagged = Match {
-            dl_vlan: Some(Match::NO_VLAN),
-            ..Match::ANY
+        let untagged = Match10 {
+            dl_vlan: Some(Match10::NO_VLAN),
+            ..Match10::ANY
         };
         for narrow in [ethernet, ip, ports(1), ports(6), ports(17), arp, untagged] {
             let wide = narrow.to_of13();
 
             assert!(Fields::of(&wide).check().is_ok(), "{wide:?}");
-            assert_eq!(Match::from_of13(&Fields::of(&wide)), narrow);
+            assert_eq!(Match10::from_of13(&Fields::of(&wide)), narrow);
         }
     }
 
     #[test]
     fn fields_that_a_frame_does_not_have_do_not_count() {
-        let everything = |dl_type, nw_proto| Match {
+        let everything = |dl_type, nw_proto| Match10 {
             dl_type: Some(dl_type),
             nw_proto: Some(nw_proto),
             nw_tos: Some(4),
-            nw_src: Network::host(HOST),
+            nw_src: AddressPrefix::host(HOST),
             tp_src: Some(9),
-            dl_vlan: Some(Match::NO_VLAN),
+            dl_vlan: Some(Match10::NO_VLAN),
             dl_vlan_pcp: Some(1),
-            ..Match::ANY
+            ..Match10::ANY
         };
         for (narrow, fields) in [
             (everything(EtherType::LLDP, 0), 2),
@@ -266,12 +266,12 @@ mod tests {
             )),
         ];
 
-        let narrow = Match::from_of13(&Fields::of(&wide));
+        let narrow = Match10::from_of13(&Fields::of(&wide));
 
-        let expected = Match {
+        let expected = Match10 {
             dl_type: Some(EtherType::IPV4),
-            nw_src: Network::new(Ipv4Addr::new(10, 0, 0, 0), 8),
-            ..Match::ANY
+            nw_src: AddressPrefix::new(Ipv4Addr::new(10, 0, 0, 0), 8),
+            ..Match10::ANY
         };
         assert_eq!(narrow, expected);
     }

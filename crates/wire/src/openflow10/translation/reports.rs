@@ -1,7 +1,7 @@
 //! What a switch tells of frames and entries (OF10 section 5.4).
 
 use super::super::statistics::FlowStatistics;
-use super::super::{Action, Actions, FlowRemoved, Match, PacketIn, PortNumber, PortStatus};
+use super::super::{Action, Actions, FlowRemoved, Match10, PacketIn, PortNumber, PortStatus};
 use crate::openflow::{
     self, Cookie, Fields, FlowRemovedReason, Instruction, Instructions, MatchField, PacketInReason,
     QueueId, Sequence, TableId, TransactionId, multipart,
@@ -66,7 +66,7 @@ impl FlowRemoved {
     #[must_use]
     pub fn from_of13(wide: &openflow::FlowRemoved<'_>) -> Self {
         Self {
-            matching: Match::from_of13(&wide.matching),
+            matching: Match10::from_of13(&wide.matching),
             cookie: wide.cookie,
             priority: wide.priority,
             reason: match wide.reason {
@@ -128,7 +128,7 @@ impl<'a> FlowStatistics<'a> {
     pub fn from_of13(wide: &multipart::FlowStatistics<'_>, actions: &'a [Action]) -> Self {
         Self {
             table: wide.table,
-            matching: Match::from_of13(&wide.matching),
+            matching: Match10::from_of13(&wide.matching),
             age: wide.age,
             priority: wide.priority,
             idle_timeout_s: wide.idle_timeout_s,

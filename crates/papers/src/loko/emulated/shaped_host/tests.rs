@@ -12,7 +12,7 @@ proptest! {
     #[test]
     fn frames_leave_within_the_contract(seed: u64, kbps in 200u64..90_000, frames in 1u64..9, load in loads()) {
         let contract = contract(kbps, frames);
-        let mut bucket = TokenBucket::new(contract);
+        let mut bucket = PacingBucket::new(contract);
         let mut free = Instant::ZERO;
 
         for sending in sendings(seed, contract, load).into_iter().take(2_000) {

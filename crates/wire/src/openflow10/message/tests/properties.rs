@@ -72,8 +72,8 @@ impl Seeds {
         (self.u64(0) >> index & 1 == 1).then_some(value)
     }
 
-    fn matching(&self) -> Match {
-        Match {
+    fn matching(&self) -> Match10 {
+        Match10 {
             in_port: self.maybe(0, self.port(1)),
             dl_src: self.maybe(1, self.mac(2)),
             dl_dst: self.maybe(2, self.mac(3)),
@@ -82,8 +82,8 @@ impl Seeds {
             dl_type: self.maybe(5, EtherType(self.u16(6))),
             nw_tos: self.maybe(6, self.u8(7)),
             nw_proto: self.maybe(7, self.u8(8)),
-            nw_src: Network::new(self.u32(9).into(), self.u8(10) % 33),
-            nw_dst: Network::new(self.u32(11).into(), self.u8(12) % 33),
+            nw_src: AddressPrefix::new(self.u32(9).into(), self.u8(10) % 33),
+            nw_dst: AddressPrefix::new(self.u32(11).into(), self.u8(12) % 33),
             tp_src: self.maybe(8, self.u16(13)),
             tp_dst: self.maybe(9, self.u16(14)),
         }
