@@ -109,6 +109,7 @@ impl Network {
         let Some(flow) = self.owners.flows.get(id) else {
             return;
         };
+        self.tables.want_failovers(ctx, flow);
         let way = self.topology.best_way(ctx, flow);
         if way == Way::Base
             && flow.way == Way::Base
@@ -155,6 +156,7 @@ impl Network {
         let Some(flow) = self.owners.flows.get(id) else {
             return;
         };
+        self.tables.want_failovers(ctx, flow);
         let way = self.topology.best_way(ctx, flow);
         self.owners.flows.set_way(id, way.clone());
         if let Some(part) = self.plan_way(id, way) {
