@@ -183,6 +183,13 @@ impl Blueprint {
         }
     }
 
+    /// Returns the same ring, whose switches make up for a broken link by themselves.
+    pub fn one_flow_healed_by_switches() -> Self {
+        let mut one = Self::one_flow();
+        one.wishes[0].healed_by = HealedBy::Switches;
+        one
+    }
+
     /// Returns one switch with two hosts and a datagram flow from one to the other.
     pub fn one_switch() -> Self {
         let two = Self::two_ways();
