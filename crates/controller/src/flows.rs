@@ -187,7 +187,18 @@ impl Flow {
         };
         match way {
             Way::Base | Way::Nowhere => {}
-            Way::Alternative(_) if ways.are_local => {}
+            Way::Alternative(index) if ways.are_local => {
+                // Who has changed by himself stays there until he is told: a link that is
+                // back may flap, or lead to a switch that has no entries yet.
+                let met = ways.place_of(ways.alternatives[*index].0);
+                if let Some(branch) = met.and_then(|at| ways.base.branches.get(at))
+                    && let Some(entry) = entries.get_mut(&branch.entrance())
+                    && let Some(backup) = entry.backup.take()
+                {
+                    let is_back = backup == branch.input;
+                    entry.outputs = vec![if is_back { PortNumber::IN_PORT } else { backup }];
+                }
+            }
             Way::Alternative(index) => {
                 entries.extend(entries_of(
                     &self.admission.ways.alternatives[*index].1,
@@ -226,6 +237,12 @@ impl Flow {
         let place = form.place();
         let guard = |datapath| ((datapath, place), form.clone());
         switches.into_iter().map(guard).collect()
+    }
+
+    /// Returns whether its switches change its way by themselves.
+    #[must_use]
+    pub fn is_healed_locally(&self) -> bool {
+        self.admission.ways.are_local
     }
 
     /// Returns the trees to which switches change by themselves.

@@ -107,6 +107,11 @@ impl Ways {
 }
 
 impl Ways {
+    /// Returns the place of the switch on the base tree before a link of it.
+    pub(crate) fn place_of(&self, link: LinkEnds) -> Option<usize> {
+        self.links.iter().position(|other| *other == link)
+    }
+
     /// Returns the entries with which switches change to the alternatives by themselves:
     /// where frames come in, by which port they go out, and by which one instead.
     pub(crate) fn local_entries(
@@ -124,7 +129,7 @@ impl Ways {
             Some((branch.entrance(), output(branch)?, backup))
         });
         let beside = self.alternatives.iter().flat_map(move |(link, tree)| {
-            let met = self.links.iter().position(|other| other == link);
+            let met = self.place_of(*link);
             let behind = tree
                 .branches
                 .iter()
