@@ -204,6 +204,46 @@ pub enum Protection {
         #[serde(default)]
         covers: Cover,
     },
+    /// The switch at which its way breaks sends its frames on by another port, without
+    /// being told: all alternatives are in its tables beforehand (S0-4).
+    FastFailover {
+        /// The longest interruption that is no broken promise.
+        #[serde(rename = "interruption_ns")]
+        #[schemars(with = "u64")]
+        interruption: Duration,
+        /// Which failures it has to hold for; it may hold for more.
+        #[serde(default)]
+        covers: Cover,
+    },
+}
+
+impl Protection {
+    /// Returns the longest interruption that is no broken promise, and which failures it
+    /// has to hold for; nothing if the flow waits.
+    #[must_use]
+    pub const fn interruption(self) -> Option<(Duration, Cover)> {
+        match self {
+            Self::None => None,
+            Self::Restore {
+                interruption,
+                covers,
+            }
+            | Self::FastFailover {
+                interruption,
+                covers,
+            } => Some((interruption, covers)),
+        }
+    }
+
+    /// Returns its name, as programs and scenarios spell it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Restore { .. } => "restore",
+            Self::FastFailover { .. } => "fast-failover",
+        }
+    }
 }
 
 /// A transport protocol.

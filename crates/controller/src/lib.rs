@@ -55,6 +55,7 @@ pub mod controller;
 pub mod desired;
 pub mod discovery;
 pub mod echoes;
+mod failover;
 pub mod flows;
 pub mod forwarding;
 pub mod hop_audit;

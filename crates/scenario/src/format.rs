@@ -10,7 +10,9 @@ mod network;
 pub(crate) mod profile;
 mod settings;
 
-pub(crate) use flows::{COVERS_ANY, FLOW, FLOW_IMPORT, FLOW_SET, PROTECTION_RESTORE};
+pub(crate) use flows::{
+    COVERS_ANY, FLOW, FLOW_IMPORT, FLOW_SET, PROTECTION_FAST_FAILOVER, PROTECTION_RESTORE,
+};
 pub(crate) use modes::{FLOW_LEVEL, MODES};
 pub(crate) use network::{HOST, LINK, NETWORK, SWITCH};
 pub(crate) use profile::PROFILE;

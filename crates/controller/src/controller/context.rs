@@ -131,6 +131,12 @@ impl Context {
         heard.is_none_or(|at| self.now.saturating_since(at) >= self.timers.silence_allowed())
     }
 
+    /// Returns whether a switch speaks version 1.0 of OpenFlow.
+    pub fn is_narrow(&self, datapath: DatapathId) -> bool {
+        let slot = self.sessions.of_switch(datapath);
+        slot.is_some_and(|slot| self.sessions.narrow().contains(&slot))
+    }
+
     /// Returns when something last arrived from a switch, if its session stands.
     pub fn heard_at(&self, datapath: DatapathId) -> Option<Instant> {
         let session = self.sessions.get(self.sessions.of_switch(datapath)?)?;

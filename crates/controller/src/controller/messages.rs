@@ -2,8 +2,8 @@
 
 use wire::openflow::taktos::HopMessage;
 use wire::openflow::{
-    BadRequest, DatapathId, ErrorKind, ErrorMessage, HEADER_LENGTH, Header, Message, PortStatus,
-    PortStatusReason, TransactionId,
+    BadRequest, DatapathId, ErrorKind, ErrorMessage, GroupModFailed, HEADER_LENGTH, Header,
+    Message, PortStatus, PortStatusReason, TransactionId,
 };
 
 use crate::northbound::{Detection, Event};
@@ -426,6 +426,10 @@ impl Controller {
         error: &ErrorMessage<'_>,
     ) {
         let Self { ctx, network, .. } = self;
+        if error.kind == ErrorKind::GroupModFailed(GroupModFailed::GroupExists) {
+            // As it may, from before: it is made what it should be (`Failover::emit`).
+            return;
+        }
         if error.kind == ErrorKind::BadRequest(BadRequest::IsSlave) {
             return self.leave_to_other(slot, datapath);
         }

@@ -14,9 +14,7 @@ use crate::admission::{Refused, ReservationId};
 use crate::budgets::Fitted;
 use crate::desired::{Content, EntryOwner};
 use crate::flows::{Flow, MAX_FLOWS};
-use crate::northbound::{
-    Decision, Event, FlowId, MAX_WAITING, Protection, Reply, RequestId, Requirement,
-};
+use crate::northbound::{Decision, Event, FlowId, MAX_WAITING, Reply, RequestId, Requirement};
 use crate::place::PortId;
 use crate::record::Admission;
 use crate::refusal::{Refusal, Shortage};
@@ -296,15 +294,14 @@ impl Promises {
 
     /// Refuses an interruption that is to cover what is noticed too late for it.
     fn check_cover(ctx: &Context, requirement: &Requirement) -> Result<(), Refusal> {
-        match requirement.protection {
-            Protection::Restore {
-                interruption,
-                covers,
-            } if covers > ctx.timers.cover(interruption) => Err(Refusal::Unnoticed {
-                interruption,
-                least: ctx.timers.least_for_any_fault(),
-            }),
-            Protection::None | Protection::Restore { .. } => Ok(()),
+        match requirement.protection.interruption() {
+            Some((interruption, covers)) if covers > ctx.timers.cover(interruption) => {
+                Err(Refusal::Unnoticed {
+                    interruption,
+                    least: ctx.timers.least_for_any_fault(),
+                })
+            }
+            Some(_) | None => Ok(()),
         }
     }
 

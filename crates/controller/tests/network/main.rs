@@ -4,6 +4,7 @@ mod applications;
 mod budgets;
 mod contested;
 mod fake;
+mod fast_failover;
 mod hops;
 mod hosts;
 mod intents;
