@@ -332,14 +332,11 @@ impl Controller {
             Request::WhatIf(asked) => return promises.what_if(ctx, network, modes, id, asked),
             Request::MakeRoom(asked) => return promises.make_room(ctx, network, id, &asked),
             Request::Withdraw(name) => return promises.withdraw(ctx, owners, id, name),
-            Request::ForgetSwitch(datapath) => {
-                promises.profiles.forget(ctx, datapath);
-                return network.forget_switch(ctx, id, datapath);
-            }
-            seen @ (Request::HopsAfter { .. }
+            of_switch @ (Request::ForgetSwitch(_)
+            | Request::HopsAfter { .. }
             | Request::Profiles
             | Request::CorrectProfile { .. }
-            | Request::SuggestContract(_)) => return self.look_at_what_is_seen(id, seen),
+            | Request::SuggestContract(_)) => return self.look_at_switches(id, of_switch),
             Request::Prepare(asked) => return promises.prepare(ctx, network, id, &asked),
             Request::AssignClasses {
                 requirements,
@@ -393,11 +390,15 @@ impl Controller {
         ctx.outbox.reply(id, reply);
     }
 
-    /// Answers what is asked of what switches have seen of frames.
-    fn look_at_what_is_seen(&mut self, id: RequestId, request: Request) {
+    /// Answers what is asked of switches and of what they have seen of frames.
+    fn look_at_switches(&mut self, id: RequestId, request: Request) {
         let Self { ctx, network, .. } = self;
         let (promises, modes) = (&mut self.promises, &self.modes);
         let reply = match request {
+            Request::ForgetSwitch(datapath) => {
+                promises.profiles.forget(ctx, datapath);
+                return network.forget_switch(ctx, id, datapath);
+            }
             Request::HopsAfter { after, most } => {
                 Promises::list_hops(ctx, network, after, most.min(MAX_FLOWS_AT_ONCE))
             }

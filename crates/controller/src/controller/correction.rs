@@ -122,7 +122,7 @@ impl Promises {
                 let offer = self.offered(ctx, network, (datapath, wish), &corrected);
                 return Ok((offer, times));
             }
-            more = more + missing.round_up().into();
+            more += missing.round_up().into();
         }
         Err(ProfileRefusal::Unexplained)
     }
