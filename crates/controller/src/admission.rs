@@ -13,6 +13,7 @@
 //! The work of the network that no flow accounts for is part of every bound, see
 //! [`unpromised`](crate::best_effort).
 
+mod corrected;
 mod modal;
 mod reserved_queues;
 
@@ -35,6 +36,7 @@ use crate::ways::{StagesAfter, Ways};
 use modal::Modal;
 
 pub use calculus::admission::{Constraint, Fits, FlowId as ReservationId};
+pub use corrected::{Correction, Uncorrectable};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LedgerPlace {
@@ -83,6 +85,8 @@ pub struct Reservations {
     crowded: BTreeMap<LedgerPlace, Constraint>,
     links: Vec<LinkEnds>,
     failures: BTreeMap<LinkEnds, FailureId>,
+    /// How often something was reserved or given back.
+    changes: u64,
 }
 
 impl Reservations {
@@ -105,6 +109,7 @@ impl Reservations {
             crowded: BTreeMap::new(),
             links: Vec::new(),
             failures: BTreeMap::new(),
+            changes: 0,
         };
         for (datapath, switch) in &config.switches {
             reservations.add_switch(*datapath);
@@ -138,6 +143,7 @@ impl Reservations {
     ) -> Result<Reserved, Box<Refused>> {
         let lateness = self.lateness(requirement);
         let request = self.in_time(requirement, source, ways);
+        self.changes += 1;
         let admitted = self.ledger.admit(request).map_err(|refusal| {
             let asked = self.request(requirement, source, ways);
             Box::new(self.refused(refusal, asked))
@@ -283,6 +289,7 @@ impl Reservations {
 
     /// Gives back what was reserved for a flow.
     pub fn release(&mut self, id: ReservationId) {
+        self.changes += 1;
         self.ledger.withdraw(id);
         if let Some(modal) = &mut self.modal {
             modal.release(id);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use calculus::admission::{Room, Spare};
+use calculus::admission::{ProcessorTimes, Room, Spare};
 use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
@@ -94,11 +94,14 @@ impl Config {
     }
 }
 
-/// What is known of all switches; it does not change.
+/// What is known of all switches. It changes where a switch is found to be slower than it was
+/// taken to be, and somebody adopts that.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameters {
     pub(crate) switches: BTreeMap<DatapathId, SwitchParameters>,
     unknown_switch: SwitchParameters,
+    /// Those of switches that the configuration does not know, with another processor.
+    corrected: BTreeMap<DatapathId, SwitchParameters>,
 }
 
 impl Parameters {
@@ -106,12 +109,33 @@ impl Parameters {
         Self {
             switches: config.switches.clone(),
             unknown_switch: config.unknown_switch.clone(),
+            corrected: BTreeMap::new(),
         }
     }
 
     /// Returns what is known of a switch.
     pub fn of(&self, datapath: DatapathId) -> &SwitchParameters {
-        self.switches.get(&datapath).unwrap_or(&self.unknown_switch)
+        let known = self.switches.get(&datapath);
+        let known = known.or_else(|| self.corrected.get(&datapath));
+        known.unwrap_or(&self.unknown_switch)
+    }
+
+    /// Takes a switch to have another processor; returns whether it is taken to have one.
+    pub fn correct(&mut self, datapath: DatapathId, times: ProcessorTimes) -> bool {
+        let switch = match self.switches.get_mut(&datapath) {
+            Some(switch) => switch,
+            None => self
+                .corrected
+                .entry(datapath)
+                .or_insert_with(|| self.unknown_switch.clone()),
+        };
+        let Some(processing) = &mut switch.processing else {
+            return false;
+        };
+        processing.latency = times.latency;
+        processing.per_frame = times.per_frame;
+        processing.budget = processing.budget.max(times.budget);
+        true
     }
 
     /// Returns the queue in which probes leave a port.

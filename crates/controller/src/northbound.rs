@@ -6,22 +6,27 @@ mod hosts;
 mod intent;
 mod mode;
 mod paths;
+mod profile;
 mod said;
 mod tables;
 
 pub use api::{
     Accepted, Alternative, ApplicationId, ApplicationKind, ApplicationSummary, Asker, Cause,
-    Counters, Cover, Detection, Dispute, Endpoint, Event, Extent, FlowHops, FlowId, FlowMatch,
-    ForeignRules, FoundPath, FrameAction, FrameMatch, HeldMode, HopCount, HopSeen, Intent,
-    IntentId, IntentKind, IntentState, MAX_DISPUTES_SHOWN, Manifest, ModeChange, ModeReport,
-    PathWish, Permission, Promise, PromiseState, Protection, Route, RuleOwner, RuleState, Scope,
-    Settings, SettingsChange, SwitchMode, Transport, TransportProtocol, Travels, Waypoint,
+    ContractChange, ContractFigures, ContractOffer, ContractSuggestion, Counters, Cover, Detection,
+    Dispute, DoubtCount, Endpoint, Event, Extent, FlowHops, FlowId, FlowMatch, FlowOutlook,
+    ForeignRules, FoundPath, FrameAction, FrameMatch, HeldMode, HopCount, HopDoubt, HopEvidence,
+    HopSeen, Intent, IntentId, IntentKind, IntentState, MAX_DISPUTES_SHOWN, MAX_OUTLOOKS, Manifest,
+    ModeChange, ModeReport, PathWish, Permission, ProcessorProfile, ProfileOffer, ProfileStanding,
+    ProfileWish, Promise, PromiseState, Protection, Raised, Route, RuleOwner, RuleState, Scope,
+    Settings, SettingsChange, SwitchMode, SwitchProfile, Transport, TransportProtocol, Travels,
+    Waypoint,
 };
 pub use application::{MAX_APPLICATION_NAME, MAX_APPLICATIONS};
 pub use hosts::{HostRefusal, StaticHost};
 pub use intent::{IntentDecision, IntentRefusal, IntentSummary, MAX_INTENTS, MAX_WAYPOINTS};
 pub use mode::ModeRefusal;
 pub use paths::{MAX_PATHS, NoPath, PathLoad, PathQuery};
+pub use profile::ProfileRefusal;
 pub use said::{Said, Saying};
 pub use tables::RuleSummary;
 
@@ -108,6 +113,22 @@ pub enum Request {
     Topology,
     /// Show what all promises rest on.
     Promises,
+    /// Show what switches are taken to be, and whether what is seen of them agrees with it.
+    /// They are asked anew.
+    Profiles,
+    /// Offer a profile that explains what was seen of a switch, and adopt it unless this is a
+    /// question.
+    CorrectProfile {
+        /// The switch.
+        datapath: DatapathId,
+        /// How it is to be corrected.
+        wish: ProfileWish,
+        /// Whether nothing is to change.
+        is_dry: bool,
+    },
+    /// Say which contracts what the source of this flow was seen to send keeps. Its switch is
+    /// asked anew.
+    SuggestContract(String),
     /// Forget a switch that is away and will not come back, with its links.
     ForgetSwitch(DatapathId),
     /// Show switches, ports, links and hosts.
@@ -168,6 +189,16 @@ pub enum Reply {
     Topology(TopologyCount),
     /// To [`Request::Promises`].
     Promises(Box<Promises>),
+    /// To [`Request::Profiles`].
+    Profiles(Vec<SwitchProfile>),
+    /// To [`Request::CorrectProfile`]: the profile, adopted if the store has kept it.
+    ProfileOffered(Box<ProfileOffer>),
+    /// To [`Request::CorrectProfile`]: why not; nothing has changed.
+    ProfileRefused(ProfileRefusal),
+    /// To [`Request::SuggestContract`].
+    ContractSuggested(Box<ContractSuggestion>),
+    /// To [`Request::SuggestContract`]: no switch counts what its source sends.
+    ContractUnseen,
     /// To [`Request::ForgetSwitch`]: it is forgotten until it connects again.
     Forgotten,
     StillConnected(DatapathId),

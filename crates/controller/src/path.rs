@@ -3,6 +3,7 @@
 //! | module | question |
 //! |---|---|
 //! | `tree` | along which tree does a flow travel from its source to all of its destinations? |
+//! | `local` | how does the switch before a broken link get frames around it by itself? |
 //! | `graph` | what of the view can be travelled, and at what cost? |
 //! | `simple_path` | what is a way from one switch to another? |
 //! | `search` | which is the shortest, beside what it must not touch? |
@@ -18,6 +19,7 @@
 mod atlas;
 mod disjoint;
 mod graph;
+mod local;
 mod ranking;
 mod search;
 mod simple_path;
@@ -27,6 +29,7 @@ mod tree;
 pub use atlas::Atlas;
 pub use disjoint::{Apart, find_disjoint};
 pub use graph::Graph;
+pub use local::{NoDetour, local_detours};
 pub use ranking::Ranking;
 pub use simple_path::{Crossing, SimplePath};
 pub use through::Impassable;

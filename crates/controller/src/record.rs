@@ -32,6 +32,8 @@ const VERSION: u8 = 1;
 const COVERS_ANY: u64 = 1 << 63;
 /// Marks the class of a flow whose excess goes on as best effort; none is that high.
 const GOES_ON: u8 = 1 << 7;
+/// Set in an interruption that switches keep to by themselves.
+const HEALED_LOCALLY: u64 = 1 << 62;
 /// Of one that says what a flow gets at levels.
 const MODAL_VERSION: u8 = 2;
 /// Of one that says how many frames a flow is, and perhaps what it gets at levels.
@@ -238,16 +240,7 @@ impl<'a> From<&'a Admission> for StoredHead<'a> {
             },
             traffic: store_traffic(requirement.traffic),
             deadline: requirement.deadline,
-            restored_within_ns: match requirement.protection {
-                Protection::None => None,
-                Protection::Restore {
-                    interruption,
-                    covers,
-                } => Some(match covers {
-                    Cover::CarrierLoss => interruption.as_ns(),
-                    Cover::Any => interruption.as_ns() | COVERS_ANY,
-                }),
-            },
+            restored_within_ns: stored_protection(requirement.protection),
             source_mac: admission.source_mac,
             source: admission.source,
             destinations: Cow::Borrowed(&admission.destinations),
@@ -256,8 +249,43 @@ impl<'a> From<&'a Admission> for StoredHead<'a> {
     }
 }
 
+/// Returns the interruption that is allowed, with marks for what it covers and who heals.
+fn stored_protection(protection: Protection) -> Option<u64> {
+    let (interruption, covers) = protection.interruption()?;
+    let covers = match covers {
+        Cover::CarrierLoss => 0,
+        Cover::Any => COVERS_ANY,
+    };
+    let heals = match protection {
+        Protection::None | Protection::Restore { .. } => 0,
+        Protection::FastFailover { .. } => HEALED_LOCALLY,
+    };
+    Some(interruption.as_ns() | covers | heals)
+}
+
+fn loaded_protection(stored: Option<u64>) -> Protection {
+    let Some(stored) = stored else {
+        return Protection::None;
+    };
+    let interruption = Duration::from_ns(stored & !(COVERS_ANY | HEALED_LOCALLY));
+    let covers = match stored & COVERS_ANY {
+        0 => Cover::CarrierLoss,
+        _ => Cover::Any,
+    };
+    match stored & HEALED_LOCALLY {
+        0 => Protection::Restore {
+            interruption,
+            covers,
+        },
+        _ => Protection::FastFailover {
+            interruption,
+            covers,
+        },
+    }
+}
+
 impl StoredHead<'_> {
-    fn with(self, ways: Ways) -> Result<Admission, RecordError> {
+    fn with(self, mut ways: Ways) -> Result<Admission, RecordError> {
         let stored = self;
         if stored.destinations.len() > MAX_DESTINATIONS {
             return Err(RecordError::Nonsense("number of destinations"));
@@ -276,18 +304,10 @@ impl StoredHead<'_> {
             },
             traffic: load_traffic(stored.traffic)?,
             deadline: stored.deadline,
-            protection: match stored.restored_within_ns {
-                None => Protection::None,
-                Some(ns) => Protection::Restore {
-                    interruption: Duration::from_ns(ns & !COVERS_ANY),
-                    covers: match ns & COVERS_ANY {
-                        0 => Cover::CarrierLoss,
-                        _ => Cover::Any,
-                    },
-                },
-            },
+            protection: loaded_protection(stored.restored_within_ns),
             modes: None,
         };
+        ways.are_local = matches!(requirement.protection, Protection::FastFailover { .. });
         Ok(Admission {
             requirement,
             source_mac: stored.source_mac,

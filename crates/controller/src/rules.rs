@@ -120,8 +120,14 @@ impl FlowRule {
     #[must_use]
     pub fn form(&self, entrance: PortId, entry: &Entry) -> Form {
         let police = self.police_at(entrance);
-        let actions = Actions::of(police, entry.class, &entry.outputs);
-        self.stencil.form(entrance.port, actions.get())
+        if entry.backup.is_none() {
+            let actions = Actions::of(police, entry.class, &entry.outputs);
+            return self.stencil.form(entrance.port, actions.get());
+        }
+        let queue = Action::SetQueue(QueueId(u32::from(entry.class)));
+        let first = police.map(Action::Police).into_iter().chain([queue]);
+        let actions: Vec<Action> = first.chain(entry.sends(entrance.port)).collect();
+        self.stencil.form(entrance.port, &actions)
     }
 
     /// Returns the place of that entry.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use units::{BitRate, DataSize, Duration, Seeded};
 
+use crate::format::{PROTECTION_FAST_FAILOVER, PROTECTION_RESTORE};
 use crate::limits::MOST_CHANGES;
 use crate::{ClassIndex, HostIndex, Recording, Treatment};
 
@@ -255,6 +256,37 @@ pub enum Protection {
         /// Whether it has to hold for faults that nobody reports, too.
         covers_any_fault: bool,
     },
+    /// The switch at which its path breaks sends its frames on by another port, by itself
+    /// (S0-4).
+    FastFailover {
+        /// The longest interruption that is no broken promise.
+        interruption: Duration,
+        /// Whether it has to hold for faults that nobody reports, too.
+        covers_any_fault: bool,
+    },
+}
+
+impl Protection {
+    /// Returns the longest interruption that is no broken promise; nothing if it waits.
+    #[must_use]
+    pub const fn interruption(self) -> Option<Duration> {
+        match self {
+            Self::None => None,
+            Self::Restore { interruption, .. } | Self::FastFailover { interruption, .. } => {
+                Some(interruption)
+            }
+        }
+    }
+
+    /// Returns its name, as scenarios spell it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Restore { .. } => PROTECTION_RESTORE,
+            Self::FastFailover { .. } => PROTECTION_FAST_FAILOVER,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,8 @@ pub(crate) mod profile;
 mod settings;
 
 pub(crate) use flows::{
-    COVERS_ANY, EXCESS_BEST_EFFORT, FLOW, FLOW_IMPORT, FLOW_SET, PROTECTION_RESTORE,
+    COVERS_ANY, EXCESS_BEST_EFFORT, FLOW, FLOW_IMPORT, FLOW_SET, PROTECTION_FAST_FAILOVER,
+    PROTECTION_RESTORE,
 };
 pub(crate) use modes::{FLOW_LEVEL, MODES};
 pub(crate) use network::{HOST, LINK, NETWORK, SWITCH};

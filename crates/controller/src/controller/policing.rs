@@ -141,6 +141,14 @@ impl Context {
         later.is_countable().then_some(later)
     }
 
+    /// Returns how much before its time a policer may let pass what a source sends.
+    pub(super) fn let_through_early(&self) -> Delay {
+        let switches = self.parameters.switches.values();
+        let latencies = switches.filter_map(|switch| Some(switch.processing?.latency));
+        let tolerance = self.policing.tolerance.unwrap_or_default();
+        latencies.max().unwrap_or_default() + tolerance.into()
+    }
+
     /// Asks a switch whether it can police. `transaction` is nobody else's.
     pub fn ask_for_policing(
         &mut self,

@@ -14,7 +14,7 @@ use crate::policing::{DIAMOND, with_a_flow};
 const SOON: Duration = Duration::from_ms(300);
 
 /// Returns the cookie of the flow's entry at a switch, and the port by which its frames leave.
-fn entry(network: &Network, switch: u64) -> (Cookie, u32) {
+pub fn entry(network: &Network, switch: u64) -> (Cookie, u32) {
     let entries = &network.switches[&switch].entries;
     let is_of_flow =
         |matching: &[MatchField]| matches!(matching[..], [MatchField::InPort(_), _, ..]);

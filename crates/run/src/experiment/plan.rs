@@ -338,6 +338,10 @@ fn matching(scenario: &Scenario, flow: &Flow) -> FlowMatch {
 }
 
 fn protection(flow: &Flow) -> Protection {
+    let covers = |covers_any_fault| match covers_any_fault {
+        true => Cover::Any,
+        false => Cover::CarrierLoss,
+    };
     match flow.protection {
         scenario::Protection::None => Protection::None,
         scenario::Protection::Restore {
@@ -345,10 +349,14 @@ fn protection(flow: &Flow) -> Protection {
             covers_any_fault,
         } => Protection::Restore {
             interruption,
-            covers: match covers_any_fault {
-                true => Cover::Any,
-                false => Cover::CarrierLoss,
-            },
+            covers: covers(covers_any_fault),
+        },
+        scenario::Protection::FastFailover {
+            interruption,
+            covers_any_fault,
+        } => Protection::FastFailover {
+            interruption,
+            covers: covers(covers_any_fault),
         },
     }
 }

@@ -21,10 +21,11 @@ static KINDS: WordChoice = WordChoice {
 
 /// The word for a flow that is restored.
 pub(crate) const PROTECTION_RESTORE: &str = "restore";
+pub(crate) const PROTECTION_FAST_FAILOVER: &str = "fast-failover";
 
 static PROTECTIONS: WordChoice = WordChoice {
     what: "protection",
-    words: &["none", PROTECTION_RESTORE],
+    words: &["none", PROTECTION_RESTORE, PROTECTION_FAST_FAILOVER],
 };
 
 /// The word for an interruption that covers faults which nobody reports, too.
@@ -398,8 +399,9 @@ const PROTECTION: KeyShape = key(
     "protection",
     Optional,
     ValueShape::Choice(&PROTECTIONS),
-    "what happens when a link on its path breaks: nothing, or it is restored on an alternative \
-     path within `interruption`; default \"none\"",
+    "what happens when a link on its path breaks: nothing, it is restored by the controller on \
+     an alternative path, or the switch there sends it on by another port by itself, within \
+     `interruption`; default \"none\"",
 );
 
 const COVERS: KeyShape = key(
@@ -422,5 +424,5 @@ const INTERRUPTION: KeyShape = key(
     "interruption",
     Optional,
     ValueShape::Time(Zero::Refused),
-    "the longest interruption after a failure that keeps the promise of a restored flow",
+    "the longest interruption after a failure that keeps the promise of a protected flow",
 );

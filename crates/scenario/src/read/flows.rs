@@ -6,7 +6,9 @@ use std::net::Ipv4Addr;
 use toml::de::DeTable;
 use units::Duration;
 
-use crate::format::{COVERS_ANY, EXCESS_BEST_EFFORT, FLOW, PROTECTION_RESTORE};
+use crate::format::{
+    COVERS_ANY, EXCESS_BEST_EFFORT, FLOW, PROTECTION_FAST_FAILOVER, PROTECTION_RESTORE,
+};
 use crate::limits::{MOST_FLOWS, MOST_GROUPS, MOST_RECEIVERS};
 use crate::mistake::Mistake;
 use crate::names::Names;
@@ -525,26 +527,33 @@ pub(super) fn excess_goes_on(record: &LayeredTable<'_>) -> bool {
 }
 
 pub(super) fn protection(record: &LayeredTable<'_>, problems: &mut Problems) -> Protection {
-    let restore = record.choice("protection") == Some(PROTECTION_RESTORE);
-    if restore && !record.has("interruption") {
+    let wanted = record.choice("protection");
+    let is_local = wanted == Some(PROTECTION_FAST_FAILOVER);
+    let is_protected = is_local || wanted == Some(PROTECTION_RESTORE);
+    if is_protected && !record.has("interruption") {
         problems.report(
             record.place_of("protection"),
             record.missing("interruption"),
         );
     }
     for key in ["interruption", "covers"] {
-        if !restore && record.has(key) {
+        if !is_protected && record.has(key) {
             let mistake = Mistake::Contradiction {
-                sentence: format!("`{key}` is promised by protection \"restore\" only"),
-                help: "add `protection = \"restore\"`".to_owned(),
+                sentence: format!("`{key}` is promised to protected flows only"),
+                help: "add `protection = \"restore\"` or `\"fast-failover\"`".to_owned(),
             };
             problems.report(record.place_of(key), mistake);
         }
     }
+    let covers_any_fault = record.choice("covers") == Some(COVERS_ANY);
     match record.time("interruption") {
-        Some(interruption) if restore => Protection::Restore {
+        Some(interruption) if is_local => Protection::FastFailover {
             interruption,
-            covers_any_fault: record.choice("covers") == Some(COVERS_ANY),
+            covers_any_fault,
+        },
+        Some(interruption) if is_protected => Protection::Restore {
+            interruption,
+            covers_any_fault,
         },
         Some(_) | None => Protection::None,
     }

@@ -56,6 +56,10 @@ pub struct Admit {
     /// the least that can be promised.
     #[arg(long, requires = "interruption")]
     any_fault: bool,
+    /// Have the switch at which its way breaks send its frames on by itself, without the
+    /// controller.
+    #[arg(long, requires = "interruption")]
+    fast_failover: bool,
     /// Refuse a flow where no switch would drop what exceeds its contract, so that its source
     /// would have to be trusted.
     #[arg(long, value_name = "WHAT")]
@@ -180,22 +184,27 @@ fn single(name: &str, arguments: &Admit) -> RequirementDocument {
         burst_bytes: contract.burst.or(contract.frame).map(DataSize::bytes_up),
         largest_frame_bytes: contract.frame.map(DataSize::bytes_up),
         smallest_frame_bytes: None,
-        protection: protection(arguments.interruption, arguments.any_fault),
+        protection: protection(arguments),
         require_enforced: arguments.require.is_some(),
         excess: arguments.excess(),
         modes: arguments.levels.document(),
     }
 }
 
-fn protection(interruption: Option<Duration>, any_fault: bool) -> Protection {
-    match interruption {
+fn protection(arguments: &Admit) -> Protection {
+    let covers = match arguments.any_fault {
+        true => Cover::Any,
+        false => Cover::CarrierLoss,
+    };
+    match arguments.interruption {
         None => Protection::None,
+        Some(interruption) if arguments.fast_failover => Protection::FastFailover {
+            interruption,
+            covers,
+        },
         Some(interruption) => Protection::Restore {
             interruption,
-            covers: match any_fault {
-                true => Cover::Any,
-                false => Cover::CarrierLoss,
-            },
+            covers,
         },
     }
 }

@@ -339,11 +339,13 @@ fn protection(flow: &FlowDocument) -> String {
         .iter()
         .map(|cover| format!(", {cover}"))
         .collect();
-    match flow.requirement.protection {
-        Protection::None => "it waits".to_owned(),
-        Protection::Restore { interruption, .. } => {
-            format!("interrupted for at most {interruption}{cover}")
-        }
+    let by = match flow.requirement.protection {
+        Protection::None | Protection::Restore { .. } => "",
+        Protection::FastFailover { .. } => ", by its switches alone",
+    };
+    match flow.requirement.protection.interruption() {
+        None => "it waits".to_owned(),
+        Some((interruption, _)) => format!("interrupted for at most {interruption}{cover}{by}"),
     }
 }
 

@@ -373,13 +373,7 @@ fn told_flow(flow: &FlowDocument) -> Vec<(&'static str, String)> {
             "receivers",
             receivers.into_iter().collect::<Vec<_>>().join(" "),
         ),
-        (
-            "protection",
-            match protection {
-                api::Protection::None => "none".to_owned(),
-                api::Protection::Restore { .. } => "restore".to_owned(),
-            },
-        ),
+        ("protection", protection.name().to_owned()),
         (
             "guarantee_ns",
             number(flow.accepted.guarantee.map(|it| it.round_up().as_ns())),

@@ -264,9 +264,9 @@ impl TryFrom<MatchDocument> for FlowMatch {
 
 /// Checks what is wanted when something breaks.
 fn check_protection(protection: Protection) -> Result<(), Unusable> {
-    match protection {
-        Protection::None => Ok(()),
-        Protection::Restore { interruption, .. } => {
+    match protection.interruption() {
+        None => Ok(()),
+        Some((interruption, _)) => {
             let most = MAX_DELAY.round_up().as_ns();
             within("protection.interruption_ns", interruption.as_ns(), 1, most)
         }

@@ -288,7 +288,7 @@ async fn withdraw(
     }
 }
 
-fn unknown(name: &str) -> Problem {
+pub fn unknown(name: &str) -> Problem {
     Problem::not_found("unknown-flow", format!("no flow is called {name}"))
         .help("GET /api/v1/flows lists those that are")
 }

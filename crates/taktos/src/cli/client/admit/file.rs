@@ -19,6 +19,7 @@ use super::super::super::text_file;
 use super::super::sheet::{count, harmless};
 use super::{Admit, WantedFlows, protection};
 use crate::web::document::{MatchDocument, RequirementDocument};
+use api::Protection;
 use run::experiment::plan::{LARGEST_FRAME, SMALLEST_FRAME};
 
 /// The most remarks about a file that are shown.
@@ -77,7 +78,7 @@ pub fn read(path: &Path, arguments: &Admit) -> Result<WantedFlows, Exit> {
     let set = flow_table::read(&name, &text, &options).map_err(|error| text_file::show(&error))?;
     remark(&name, &set);
     let hosts: BTreeMap<_, _> = arguments.file.host.iter().cloned().collect();
-    let protection = protection(arguments.interruption, arguments.any_fault);
+    let protection = protection(arguments);
     let requirements = set.flows.iter().map(|flow| RequirementDocument {
         protection,
         require_enforced: arguments.require.is_some(),
@@ -143,7 +144,7 @@ fn requirement(flow: &ImportedFlow, hosts: &BTreeMap<String, String>) -> Require
                 .as_ref()
                 .map_or(SMALLEST_FRAME, |it| it.smallest_frame),
         ),
-        protection: protection(None, false),
+        protection: Protection::None,
         require_enforced: false,
         excess: ExceedAction::Drop,
         modes: None,
