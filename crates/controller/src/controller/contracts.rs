@@ -15,6 +15,7 @@ use crate::northbound::{
     ContractChange, ContractFigures, ContractOffer, ContractSuggestion, FlowId, Reply, Requirement,
     Traffic,
 };
+use crate::rules::PolicedContract;
 use crate::sent_series::{SentReading, SentSeries};
 
 use super::correction::longer_per_million;
@@ -88,7 +89,12 @@ impl Promises {
         let Some(flow) = flow.filter(|flow| flow.is_admitted()).cloned() else {
             return Reply::UnknownFlow(name);
         };
-        let Some((source, police)) = *flow.rule.contract() else {
+        let Some(PolicedContract {
+            at: source,
+            first: police,
+            ..
+        }) = flow.rule.contract().copied()
+        else {
             return Reply::ContractUnseen;
         };
         self.contracts.watch(flow.id);
