@@ -207,11 +207,12 @@ mod tests {
     fn needed(frames_ms: &[u64], rate: BitRate) -> u128 {
         let (mut level, mut then, mut most) = (0u128, 0, 0);
         for at in frames_ms {
-            let drained = u128::from(rate.as_bps()) * u128::from(at - then) / 1_000;
-            level = level.saturating_sub(drained) + u128::from(BITS);
+            // In thousandths of a bit: whole ones would be rounded with each frame.
+            let drained = u128::from(rate.as_bps()) * u128::from(at - then);
+            level = level.saturating_sub(drained) + 1_000 * u128::from(BITS);
             (then, most) = (*at, most.max(level));
         }
-        most
+        most.div_ceil(1_000)
     }
 
     proptest! {
