@@ -5,7 +5,7 @@
 
 #![no_main]
 
-use api::{Manifest, SettingsChange};
+use api::{Manifest, ProfileWish, SettingsChange};
 use controller::northbound::Requirement;
 use libfuzzer_sys::fuzz_target;
 use serde::de::DeserializeOwned;
@@ -25,7 +25,7 @@ fuzz_target!(|data: &[u8]| {
     let Some((&which, text)) = data.split_first() else {
         return;
     };
-    match which % 9 {
+    match which % 10 {
         0 => read(text, requirement),
         1 => read(text, |several: RequirementsDocument| {
             assert!(has_key(text, "requirements"));
@@ -50,6 +50,7 @@ fuzz_target!(|data: &[u8]| {
             let _ = host.attachment.map(|at| place::port("attachment", &at, &names));
         }),
         7 => read(text, |_: SettingsChange| {}),
+        8 => read(text, |_: ProfileWish| {}),
         _ => address(&String::from_utf8_lossy(text), &names),
     }
 });

@@ -13,11 +13,12 @@ use serde::{Deserialize, Serialize};
 use units::{Duration, Instant};
 use wire::ethernet::MacAddress;
 use wire::openflow::DatapathId;
-use wire::openflow::taktos::SignalFault;
+use wire::openflow::taktos::{ExceedAction, SignalFault};
 
 use crate::flow::{FlowId, Promise, Travels};
 use crate::intent::{IntentId, IntentState};
 use crate::place::{LinkEnds, Place};
+use crate::profile::{HopDoubt, ProcessorProfile};
 
 /// Something that happened. As a server-sent event, its number is the `id:`, its
 /// kind the `event:`, and this document the `data:`.
@@ -297,7 +298,8 @@ pub enum Event {
         /// Which way the flow takes now.
         travels: Travels,
     },
-    /// Delay budgets were chosen anew, and with them guarantees: all are within deadlines.
+    /// Delay budgets were chosen anew, and with them guarantees: all are within deadlines but
+    /// those of flows that are told to be late.
     GuaranteesMoved {
         /// How many flows have another guarantee than before.
         flows: usize,
@@ -305,7 +307,8 @@ pub enum Event {
         /// missed, in thousandths.
         slowdown_thousandths: u32,
     },
-    /// Frames of a flow exceeded its contract, and were dropped where they came in.
+    /// Frames of a flow exceeded its contract, and were dropped where they came in, or went
+    /// on as best effort.
     ContractExceeded {
         /// Its number.
         flow: FlowId,
@@ -320,6 +323,10 @@ pub enum Event {
         frames: u64,
         /// How many since its entry is there.
         frames_in_all: u64,
+        /// What became of them.
+        #[serde(default)]
+        #[schemars(with = "String", extend("enum" = ["drop", "best-effort"]))]
+        excess: ExceedAction,
     },
     /// Frames of a flow stayed longer at a hop than its budget there.
     HopExceeded {
@@ -341,7 +348,60 @@ pub enum Event {
         /// How many stayed too long since then.
         frames: u64,
     },
-    /// A flow was decided upon anew, as one of its hosts has moved.
+    /// Frames stayed at a switch for longer than its profile explains.
+    ProfileContradicted {
+        /// The number of the flow that stayed too long first.
+        flow: FlowId,
+        /// Its name, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// The switch, and the port by which they left.
+        at: Place,
+        /// How long they may stay by the profile, with all that may come there.
+        #[serde(rename = "explained_ns")]
+        #[schemars(with = "u64")]
+        explained: Duration,
+        /// How long they stayed at most.
+        #[serde(rename = "longest_ns")]
+        #[schemars(with = "u64")]
+        longest: Duration,
+        /// Whether nothing but the switch can be why: what came to it is known.
+        certain: bool,
+    },
+    /// A switch said of frames what cannot be. It is not believed. Told once for each kind
+    /// while its connection stands.
+    SwitchDoubted {
+        /// Its datapath id.
+        #[schemars(with = "String")]
+        datapath: DatapathId,
+        /// Its name.
+        name: String,
+        /// What.
+        doubt: HopDoubt,
+    },
+    /// A switch is taken to be slower from now on.
+    ProfileAdopted {
+        /// Its datapath id.
+        #[schemars(with = "String")]
+        datapath: DatapathId,
+        /// Its name.
+        name: String,
+        /// What its processor is taken to be.
+        #[serde(flatten)]
+        processor: ProcessorProfile,
+        /// How many flows may be late.
+        late: usize,
+    },
+    /// The store holds a profile of a switch that cannot be read, or with which what is
+    /// promised cannot be carried. It is left alone.
+    ProfileUnusable {
+        /// Its datapath id.
+        #[schemars(with = "String")]
+        datapath: DatapathId,
+        /// Its name.
+        name: String,
+    },
+    /// A flow was decided upon anew, as one of its hosts has moved or it goes another way.
     Readmitted {
         /// Its number.
         flow: FlowId,
@@ -613,6 +673,10 @@ kinds! {
         SwitchGone "switch-gone",
         OtherMaster "other-master",
         DuplicateSwitch "duplicate-switch",
+        ProfileContradicted "profile-contradicted",
+        ProfileAdopted "profile-adopted",
+        ProfileUnusable "profile-unusable",
+        SwitchDoubted "switch-doubted",
         ConnectionClosed "connection-closed";
     Links:
         LinkFound "link-found",

@@ -204,9 +204,50 @@ pub enum Protection {
         #[serde(default)]
         covers: Cover,
     },
+    /// The switch at which its way breaks sends its frames on by another port, without
+    /// being told: all alternatives are in its tables beforehand (S0-4).
+    FastFailover {
+        /// The longest interruption that is no broken promise.
+        #[serde(rename = "interruption_ns")]
+        #[schemars(with = "u64")]
+        interruption: Duration,
+        /// Which failures it has to hold for; it may hold for more.
+        #[serde(default)]
+        covers: Cover,
+    },
     /// Nothing: two ways without a common link carry it at the same time, and the last
     /// switch hands each frame on once (IEEE 802.1CB, S0-4).
     Seamless,
+}
+
+impl Protection {
+    /// Returns the longest interruption that is no broken promise, and which failures it
+    /// has to hold for; nothing if the flow waits, or is never interrupted.
+    #[must_use]
+    pub const fn interruption(self) -> Option<(Duration, Cover)> {
+        match self {
+            Self::None | Self::Seamless => None,
+            Self::Restore {
+                interruption,
+                covers,
+            }
+            | Self::FastFailover {
+                interruption,
+                covers,
+            } => Some((interruption, covers)),
+        }
+    }
+
+    /// Returns its name, as programs and scenarios spell it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Restore { .. } => "restore",
+            Self::FastFailover { .. } => "fast-failover",
+            Self::Seamless => "seamless",
+        }
+    }
 }
 
 /// A transport protocol.
@@ -405,6 +446,20 @@ pub enum Cause {
     /// What is known of the network or of its hosts has changed, and nothing is reserved
     /// for it any more.
     NotReserved,
+    /// A switch on its way is slower than its profile explains.
+    ProfileContradicted {
+        /// What it is called.
+        switch: String,
+    },
+    /// Frames stayed at a switch on its way for longer than its profile explains, and it is
+    /// not known whether the switch or what came to it is why.
+    StayUnexplained {
+        /// What it is called.
+        switch: String,
+    },
+    /// A switch is slower than was taken when it was promised: it may miss its deadline by
+    /// this.
+    TooLate(Duration),
     /// What a document says.
     Said(String),
 }
@@ -432,6 +487,14 @@ impl fmt::Display for Cause {
             Self::NothingPrepared => f.write_str("nothing that was prepared for it is whole"),
             Self::Refused => f.write_str("a switch does not take its entry"),
             Self::NotReserved => f.write_str("nothing is reserved for it any more"),
+            Self::ProfileContradicted { switch } => {
+                write!(f, "switch {switch} is slower than its profile says")
+            }
+            Self::StayUnexplained { switch } => write!(
+                f,
+                "frames stayed at switch {switch} for longer than its profile explains"
+            ),
+            Self::TooLate(by) => write!(f, "frames may be {by} later than its deadline"),
             Self::Said(words) => f.write_str(words),
         }
     }

@@ -10,6 +10,8 @@
 //! | [`application`] | who asks, and what was granted |
 //! | [`mode`] | criticality modes |
 //! | [`path`] | paths that were asked for |
+//! | [`contract`] | what sources send, and contracts that would do |
+//! | [`profile`] | what switches are taken to be |
 //! | [`rule`] | rules of switches |
 //! | [`settings`], [`statistics`] | how the controller works, and what it counts |
 //! | [`intent`] | what else shall hold |
@@ -25,6 +27,7 @@
 #![warn(missing_docs)]
 
 pub mod application;
+pub mod contract;
 mod count;
 pub mod event;
 pub mod flow;
@@ -33,6 +36,7 @@ pub mod intent;
 pub mod mode;
 pub mod path;
 pub mod place;
+pub mod profile;
 pub mod rule;
 pub mod settings;
 pub mod statistics;
@@ -41,6 +45,7 @@ pub mod topology;
 pub use application::{
     ApplicationId, ApplicationKind, ApplicationSummary, Asker, Manifest, Permission,
 };
+pub use contract::{ContractChange, ContractFigures, ContractOffer, ContractSuggestion};
 pub use count::Count;
 pub use event::{About, Detection, Event, Occurrence, Occurrences};
 pub use flow::{
@@ -55,6 +60,10 @@ pub use intent::{
 pub use mode::{HeldMode, ModeChange, ModeReport, Strategy, SwitchMode};
 pub use path::{FoundPath, PathWish};
 pub use place::{LinkEnds, Place, PortId};
+pub use profile::{
+    DoubtCount, FlowOutlook, HopDoubt, HopEvidence, MAX_OUTLOOKS, ProcessorProfile, ProfileOffer,
+    ProfileStanding, ProfileWish, Raised, SwitchProfile,
+};
 pub use rule::{RuleOwner, RuleState};
 pub use settings::{ForeignRules, Metric, Settings, SettingsChange};
 pub use statistics::Counters;

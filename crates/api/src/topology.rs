@@ -9,6 +9,7 @@ use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
 
 use crate::place::{LinkEnds, Place};
+use crate::profile::ProfileStanding;
 
 /// The network as the controller knows it at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -47,8 +48,15 @@ pub struct Switch {
     pub name: String,
     /// Whether it listens to the controller.
     pub connected: bool,
+    /// Whether what is seen of it agrees with its profile.
+    #[serde(default = "unwatched")]
+    pub profile: ProfileStanding,
     /// Its ports, by number.
     pub ports: Vec<Port>,
+}
+
+fn unwatched() -> ProfileStanding {
+    ProfileStanding::Unwatched
 }
 
 /// A port of a switch.

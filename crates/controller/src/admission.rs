@@ -13,6 +13,7 @@
 //! The work of the network that no flow accounts for is part of every bound, see
 //! [`unpromised`](crate::best_effort).
 
+mod corrected;
 mod modal;
 mod reserved_queues;
 
@@ -29,6 +30,7 @@ use wire::openflow::DatapathId;
 
 use crate::best_effort::WithoutPromise;
 use crate::config::{Config, Parameters, PortParameters, ProcessingParameters, SwitchParameters};
+use crate::controller::policing::admitted_traffic;
 use crate::northbound::{Requirement, Traffic};
 use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
@@ -37,6 +39,7 @@ use crate::ways::{StagesAfter, Ways};
 use modal::Modal;
 
 pub use calculus::admission::{Constraint, Fits, FlowId as ReservationId};
+pub use corrected::{Correction, Uncorrectable};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LedgerPlace {
@@ -85,6 +88,8 @@ pub struct Reservations {
     crowded: BTreeMap<LedgerPlace, Constraint>,
     links: Vec<LinkEnds>,
     failures: BTreeMap<LinkEnds, FailureId>,
+    /// How often something was reserved or given back.
+    changes: u64,
 }
 
 impl Reservations {
@@ -107,6 +112,7 @@ impl Reservations {
             crowded: BTreeMap::new(),
             links: Vec::new(),
             failures: BTreeMap::new(),
+            changes: 0,
         };
         for (datapath, switch) in &config.switches {
             reservations.add_switch(*datapath);
@@ -140,6 +146,7 @@ impl Reservations {
     ) -> Result<Reserved, Box<Refused>> {
         let lateness = self.lateness(requirement);
         let request = self.in_time(requirement, source, ways);
+        self.changes += 1;
         let admitted = self.ledger.admit(request).map_err(|refusal| {
             let asked = self.request(requirement, source, ways);
             Box::new(self.refused(refusal, asked))
@@ -235,7 +242,7 @@ impl Reservations {
         let deadline = requirement
             .deadline
             .expect("only a deadline can be promised");
-        let as_sent = requirement.traffic;
+        let as_sent = admitted_traffic(requirement);
         let is_doubled = ways.copies().is_some();
         let traffic = match is_doubled {
             true => seamless::numbered(as_sent),
@@ -307,6 +314,7 @@ impl Reservations {
 
     /// Gives back what was reserved for a flow.
     pub fn release(&mut self, id: ReservationId) {
+        self.changes += 1;
         self.ledger.withdraw(id);
         if let Some(modal) = &mut self.modal {
             modal.release(id);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use calculus::admission::{Room, Spare};
+use calculus::admission::{ProcessorTimes, Room, Spare};
 use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
@@ -45,6 +45,9 @@ pub struct Config {
     /// is known of the switch: so much more of it passes at once. Nothing if no flow is
     /// policed, and all sources are trusted.
     pub policing: Option<Duration>,
+    /// Whether switches that can are to watch how long promised frames stay, which costs each
+    /// of them time.
+    pub watch_hops: bool,
     /// How budgets are fitted to the flows that there are: those given above are the
     /// least then. Nothing if they stay as they are, as they do in any case where flows
     /// are promised something at levels of criticality.
@@ -83,6 +86,7 @@ impl Config {
             foreign_rules: ForeignRules::Keep,
             modes: None,
             policing: Some(POLICING_TOLERANCE),
+            watch_hops: true,
             fit: None,
             claim: Claim::default(),
             seed: 1,
@@ -90,11 +94,14 @@ impl Config {
     }
 }
 
-/// What is known of all switches; it does not change.
+/// What is known of all switches. It changes where a switch is found to be slower than it was
+/// taken to be, and somebody adopts that.
 #[derive(Clone, Debug)]
 pub(crate) struct Parameters {
     pub(crate) switches: BTreeMap<DatapathId, SwitchParameters>,
     unknown_switch: SwitchParameters,
+    /// Those of switches that the configuration does not know, with another processor.
+    corrected: BTreeMap<DatapathId, SwitchParameters>,
 }
 
 impl Parameters {
@@ -102,12 +109,33 @@ impl Parameters {
         Self {
             switches: config.switches.clone(),
             unknown_switch: config.unknown_switch.clone(),
+            corrected: BTreeMap::new(),
         }
     }
 
     /// Returns what is known of a switch.
     pub fn of(&self, datapath: DatapathId) -> &SwitchParameters {
-        self.switches.get(&datapath).unwrap_or(&self.unknown_switch)
+        let known = self.switches.get(&datapath);
+        let known = known.or_else(|| self.corrected.get(&datapath));
+        known.unwrap_or(&self.unknown_switch)
+    }
+
+    /// Takes a switch to have another processor; returns whether it is taken to have one.
+    pub fn correct(&mut self, datapath: DatapathId, times: ProcessorTimes) -> bool {
+        let switch = match self.switches.get_mut(&datapath) {
+            Some(switch) => switch,
+            None => self
+                .corrected
+                .entry(datapath)
+                .or_insert_with(|| self.unknown_switch.clone()),
+        };
+        let Some(processing) = &mut switch.processing else {
+            return false;
+        };
+        processing.latency = times.latency;
+        processing.per_frame = times.per_frame;
+        processing.budget = processing.budget.max(times.budget);
+        true
     }
 
     /// Returns the queue in which probes leave a port.

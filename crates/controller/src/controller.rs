@@ -11,7 +11,7 @@
 //! | `Network` | the three before, and what concerns all of them | `network`, `adoption` |
 //! | `Recovery` | what is done about links that break and come back | `recovery` |
 //! | `ModeDesk` | criticality modes | `mode_control` |
-//! | `Promises` | who is promised what, and how promises stand | `requests`, `together`, `flow_ways`, `rearrangement`, `mobility`, `promises`, `listing`, `paths` |
+//! | `Promises` | who is promised what, and how promises stand | `requests`, `together`, `flow_ways`, `rearrangement`, `mobility`, `promises`, `listing`, `paths`, `hops`, `profile_watch`, `correction`, `contracts` |
 //! | `Programs` | what else is programmed, as the network changes | `programs`, `upkeep`, `proactive` |
 //! | `Southbound` | how we speak with switches | `southbound` |
 //! | `HostDesk` | hosts that are named, removed or gone | `naming`, `ageing` |
@@ -31,6 +31,8 @@
 mod adoption;
 mod ageing;
 mod context;
+mod contracts;
+mod correction;
 mod flow_ways;
 mod frames;
 mod hops;
@@ -48,8 +50,9 @@ mod network;
 mod other_masters;
 mod owners;
 mod paths;
-mod policing;
+pub(crate) mod policing;
 mod proactive;
+mod profile_watch;
 mod programs;
 mod promises;
 mod rearrangement;
@@ -153,7 +156,7 @@ impl Controller {
         let reservations = Reservations::with(&config, ctx.parameters.clone());
         let mut controller = Self {
             ctx,
-            promises: Promises::new(now, reservations),
+            promises: Promises::new(now, reservations, config.watch_hops),
             network: Network {
                 topology: Topology::new(
                     config.hosts,
@@ -329,7 +332,11 @@ impl Controller {
             Request::WhatIf(asked) => return promises.what_if(ctx, network, modes, id, asked),
             Request::MakeRoom(asked) => return promises.make_room(ctx, network, id, &asked),
             Request::Withdraw(name) => return promises.withdraw(ctx, owners, id, name),
-            Request::ForgetSwitch(datapath) => return network.forget_switch(ctx, id, datapath),
+            of_switch @ (Request::ForgetSwitch(_)
+            | Request::HopsAfter { .. }
+            | Request::Profiles
+            | Request::CorrectProfile { .. }
+            | Request::SuggestContract(_)) => return self.look_at_switches(id, of_switch),
             Request::Prepare(asked) => return promises.prepare(ctx, network, id, &asked),
             Request::AssignClasses {
                 requirements,
@@ -347,9 +354,6 @@ impl Controller {
                 Promises::list_flows(ctx, network, after, most.min(MAX_FLOWS_AT_ONCE))
             }
             Request::Flow(name) => Promises::show_flow(ctx, network, name),
-            Request::HopsAfter { after, most } => {
-                Promises::list_hops(ctx, network, after, most.min(MAX_FLOWS_AT_ONCE))
-            }
             Request::Topology => Reply::Topology(owners.topology_summary(topology)),
             Request::Promises => Reply::Promises(Box::new(promises.promises(owners))),
             Request::AddIntents(intents) => {
@@ -382,6 +386,31 @@ impl Controller {
                 let statistics = self.southbound.statistics(ctx, &mut network.tables);
                 Reply::Statistics(Box::new(statistics))
             }
+        };
+        ctx.outbox.reply(id, reply);
+    }
+
+    /// Answers what is asked of switches and of what they have seen of frames.
+    fn look_at_switches(&mut self, id: RequestId, request: Request) {
+        let Self { ctx, network, .. } = self;
+        let (promises, modes) = (&mut self.promises, &self.modes);
+        let reply = match request {
+            Request::ForgetSwitch(datapath) => {
+                promises.profiles.forget(ctx, datapath);
+                return network.forget_switch(ctx, id, datapath);
+            }
+            Request::HopsAfter { after, most } => {
+                let part = (after, most.min(MAX_FLOWS_AT_ONCE));
+                return promises.list_hops(ctx, network, id, part);
+            }
+            Request::Profiles => promises.list_profiles(ctx, network),
+            Request::SuggestContract(name) => promises.suggest_contract(ctx, network, modes, name),
+            Request::CorrectProfile {
+                datapath,
+                wish,
+                is_dry,
+            } => return promises.correct_profile(ctx, network, id, (datapath, wish, is_dry)),
+            _ => unreachable!("nothing else is asked of it"),
         };
         ctx.outbox.reply(id, reply);
     }

@@ -6,11 +6,13 @@ mod entering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use wire::openflow::{DatapathId, PortNumber};
+use units::Delay;
+use wire::openflow::{Action, DatapathId, PortNumber};
 
 use crate::admission::ReservationId;
 use crate::desired::{Content, Form, RuleKey};
-use crate::northbound::{FlowId, Promise, Travels};
+use crate::failover::Failover;
+use crate::northbound::{ExceedAction, FlowId, Promise, Travels};
 use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
 use crate::record::Admission;
@@ -75,6 +77,32 @@ pub struct Entry {
     pub class: u8,
     /// The ports by which they go out.
     pub outputs: Vec<PortNumber>,
+    /// The one by which they go out instead if the switch sees no carrier at the only one
+    /// of `outputs`.
+    pub backup: Option<PortNumber>,
+}
+
+impl Entry {
+    /// Returns the group that chooses between the ports, of frames that come in there.
+    #[must_use]
+    pub fn failover(&self, input: PortNumber) -> Option<Failover> {
+        match (&self.outputs[..], self.backup) {
+            ([primary], Some(backup)) => Failover::new(input, *primary, backup),
+            _ => None,
+        }
+    }
+
+    /// Returns what sends frames on that come in there.
+    pub fn sends(&self, input: PortNumber) -> impl Iterator<Item = Action> + '_ {
+        let failover = self.failover(input);
+        let outputs = match failover {
+            Some(_) => &[],
+            None => &self.outputs[..],
+        };
+        let outputs = outputs.iter().copied().map(Action::output);
+        let group = failover.map(|failover| Action::Group(failover.group()));
+        group.into_iter().chain(outputs)
+    }
 }
 
 /// The entries of a flow, by the port where its frames come in.
@@ -112,6 +140,15 @@ impl Flow {
             Standing::Admitted => true,
             Standing::Proposed => false,
         }
+    }
+
+    /// Returns by how much its frames may be later than its deadline, if they may: a switch
+    /// is slower than was known when it was promised.
+    #[must_use]
+    pub fn late_by(&self) -> Option<Delay> {
+        let guarantee = self.admission.guarantee?;
+        let late = guarantee.saturating_sub(self.admission.requirement.deadline?);
+        (late > Delay::ZERO).then_some(late)
     }
 
     /// Returns the tree on which its frames travel, `None` if they get nowhere.
@@ -155,9 +192,25 @@ impl Flow {
     #[must_use]
     pub fn entries(&self, way: &Way) -> Entries {
         let class = self.admission.requirement.class;
-        let mut entries = entries_of(&self.admission.ways.base, class);
+        let ways = &self.admission.ways;
+        let mut entries = match ways.are_local {
+            true => local_entries(ways, class),
+            false => entries_of(&ways.base, class),
+        };
         match way {
             Way::Base | Way::Nowhere => {}
+            Way::Alternative(index) if ways.are_local => {
+                // Who has changed by himself stays there until he is told: a link that is
+                // back may flap, or lead to a switch that has no entries yet.
+                let met = ways.place_of(ways.alternatives[*index].0);
+                if let Some(branch) = met.and_then(|at| ways.base.branches.get(at))
+                    && let Some(entry) = entries.get_mut(&branch.entrance())
+                    && let Some(backup) = entry.backup.take()
+                {
+                    let is_back = backup == branch.input;
+                    entry.outputs = vec![if is_back { PortNumber::IN_PORT } else { backup }];
+                }
+            }
             Way::Alternative(index) => {
                 entries.extend(entries_of(
                     &self.admission.ways.alternatives[*index].1,
@@ -184,7 +237,8 @@ impl Flow {
             Way::Base => None,
             Way::Alternative(_) | Way::Detour(_) | Way::Nowhere => self.tree(),
         };
-        let handing_on = std::iter::once(base).chain(other).flat_map(|tree| {
+        let others = other.into_iter().chain(self.local_trees());
+        let handing_on = std::iter::once(base).chain(others).flat_map(|tree| {
             let parents = tree.branches.iter().filter_map(|branch| branch.parent);
             parents.map(|(parent, _)| tree.branches[parent].datapath)
         });
@@ -197,9 +251,35 @@ impl Flow {
         switches.into_iter().map(guard).collect()
     }
 
+    /// Returns whether its switches change its way by themselves.
+    #[must_use]
+    pub fn is_healed_locally(&self) -> bool {
+        self.admission.ways.are_local
+    }
+
+    /// Returns the trees to which switches change by themselves.
+    fn local_trees(&self) -> impl Iterator<Item = &Tree> {
+        let ways = &self.admission.ways;
+        let all = ways.alternatives.iter().map(|(_, tree)| tree);
+        all.filter(|_| ways.are_local)
+    }
+
+    /// Returns the groups by which switches make up for a broken link themselves.
+    pub fn failovers(&self) -> impl Iterator<Item = (DatapathId, Failover)> {
+        let ways = &self.admission.ways;
+        let entries = match ways.are_local {
+            true => local_entries(ways, self.admission.requirement.class),
+            false => Entries::new(),
+        };
+        entries
+            .into_iter()
+            .filter_map(|(at, entry)| Some((at.datapath, entry.failover(at.port)?)))
+    }
+
     /// Returns the switches on which it has entries.
     pub fn switches(&self) -> impl Iterator<Item = DatapathId> + '_ {
         let present = self.tree().into_iter().chain([&self.admission.ways.base]);
+        let present = present.chain(self.local_trees());
         present.flat_map(|tree| tree.branches.iter().map(|branch| branch.datapath))
     }
 }
@@ -211,9 +291,33 @@ pub fn entries_of(tree: &Tree, class: u8) -> Entries {
     branches
         .map(|branch| {
             let outputs = branch.outputs.clone();
-            (branch.entrance(), Entry { class, outputs })
+            let entry = Entry {
+                class,
+                outputs,
+                backup: None,
+            };
+            (branch.entrance(), entry)
         })
         .collect()
+}
+
+/// Returns the entries of ways to which switches change by themselves, travelled in `class`.
+fn local_entries(ways: &Ways, class: u8) -> Entries {
+    let entries = ways.local_entries().map(|(at, output, backup)| {
+        let outputs = vec![output];
+        let entry = Entry {
+            class,
+            outputs,
+            backup,
+        };
+        (at, entry)
+    });
+    // What is on the base tree comes first, and has the groups.
+    let mut all = Entries::new();
+    for (at, entry) in entries {
+        all.entry(at).or_insert(entry);
+    }
+    all
 }
 
 /// All flows, and which of them a link concerns.
@@ -233,6 +337,8 @@ pub struct Flows {
     displaced: BTreeSet<FlowId>,
     /// Those that say something of levels of criticality.
     modal: BTreeSet<FlowId>,
+    /// Those of which what exceeds their contract may go on.
+    gentle: BTreeSet<FlowId>,
     /// Those whose way is other than when it was last looked at, or that are gone.
     altered: BTreeSet<FlowId>,
     next: u32,
@@ -348,6 +454,9 @@ impl Flows {
         if flow.admission.requirement.modes.is_some() {
             self.modal.insert(id);
         }
+        if flow.admission.requirement.excess == ExceedAction::BestEffort {
+            self.gentle.insert(id);
+        }
         self.flows.insert(id, Box::new(flow));
     }
 
@@ -392,6 +501,7 @@ impl Flows {
         self.ungroup(id, &flow.admission.ways);
         self.displaced.remove(&id);
         self.modal.remove(&id);
+        self.gentle.remove(&id);
         Some(flow)
     }
 
@@ -403,13 +513,15 @@ impl Flows {
         }
     }
 
-    /// Has the flows be looked at again that come in at a switch.
+    /// Has the flows be looked at again that come in at a switch, or that may pass it and
+    /// whose excess every switch has to know.
     pub fn look_again_at(&mut self, datapath: DatapathId) {
         let ports = [PortNumber(0), PortNumber(u32::MAX)].map(|port| PortId::new(datapath, port));
         let [first, last] = ports;
         let entering = self.by_source.range(first..=last);
         let flows = entering.flat_map(|(_, entering)| entering.flows());
         self.altered.extend(flows);
+        self.altered.extend(&self.gentle);
     }
 
     /// Returns a flow whose way is other than when this was last asked, or that is gone.

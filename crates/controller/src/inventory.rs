@@ -218,6 +218,7 @@ mod tests {
         Switch {
             datapath: DatapathId(5),
             control: Control::Connected,
+            profile: crate::view::ProfileStanding::Unseen,
             ports: ports.iter().map(port).collect(),
         }
     }

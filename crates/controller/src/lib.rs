@@ -33,6 +33,8 @@
 //! | [`forwarding`] | what if nobody has asked for a flow? |
 //! | [`applications`] | who may ask what? |
 //! | [`telemetry`] | what have ports and flows carried? |
+//! | [`hop_audit`] | what of that can be? |
+//! | [`sent_series`] | which contracts does a source keep? |
 //!
 //! # Left out
 //!
@@ -53,8 +55,10 @@ pub mod controller;
 pub mod desired;
 pub mod discovery;
 pub mod echoes;
+mod failover;
 pub mod flows;
 pub mod forwarding;
+pub mod hop_audit;
 pub mod hosts;
 pub mod intents;
 pub mod inventory;
@@ -73,6 +77,7 @@ pub mod routes;
 pub mod rules;
 mod seamless;
 mod search;
+pub mod sent_series;
 pub mod session;
 mod slab;
 pub mod store;

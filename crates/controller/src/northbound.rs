@@ -6,22 +6,27 @@ mod hosts;
 mod intent;
 mod mode;
 mod paths;
+mod profile;
 mod said;
 mod tables;
 
 pub use api::{
     Accepted, Alternative, ApplicationId, ApplicationKind, ApplicationSummary, Asker, Cause,
-    Counters, Cover, Detection, Dispute, Endpoint, Event, Extent, FlowHops, FlowId, FlowMatch,
-    ForeignRules, FoundPath, FrameAction, FrameMatch, HeldMode, HopCount, HopSeen, Intent,
-    IntentId, IntentKind, IntentState, MAX_DISPUTES_SHOWN, Manifest, ModeChange, ModeReport,
-    PathWish, Permission, Promise, PromiseState, Protection, Route, RuleOwner, RuleState, Scope,
-    Settings, SettingsChange, SwitchMode, Transport, TransportProtocol, Travels, Waypoint,
+    ContractChange, ContractFigures, ContractOffer, ContractSuggestion, Counters, Cover, Detection,
+    Dispute, DoubtCount, Endpoint, Event, Extent, FlowHops, FlowId, FlowMatch, FlowOutlook,
+    ForeignRules, FoundPath, FrameAction, FrameMatch, HeldMode, HopCount, HopDoubt, HopEvidence,
+    HopSeen, Intent, IntentId, IntentKind, IntentState, MAX_DISPUTES_SHOWN, MAX_OUTLOOKS, Manifest,
+    ModeChange, ModeReport, PathWish, Permission, ProcessorProfile, ProfileOffer, ProfileStanding,
+    ProfileWish, Promise, PromiseState, Protection, Raised, Route, RuleOwner, RuleState, Scope,
+    Settings, SettingsChange, SwitchMode, SwitchProfile, Transport, TransportProtocol, Travels,
+    Waypoint,
 };
 pub use application::{MAX_APPLICATION_NAME, MAX_APPLICATIONS};
 pub use hosts::{HostRefusal, StaticHost};
 pub use intent::{IntentDecision, IntentRefusal, IntentSummary, MAX_INTENTS, MAX_WAYPOINTS};
 pub use mode::ModeRefusal;
 pub use paths::{MAX_PATHS, NoPath, PathLoad, PathQuery};
+pub use profile::ProfileRefusal;
 pub use said::{Said, Saying};
 pub use tables::RuleSummary;
 
@@ -32,6 +37,7 @@ use calculus::admission::{FrameBucket, Ledger};
 use units::{BitRate, DataSize, Delay};
 use wire::openflow::DatapathId;
 use wire::openflow::multipart::{PortStatistics, TableStatistics};
+pub use wire::openflow::taktos::ExceedAction;
 
 use crate::admission::{LedgerPlace, ReservationId};
 use crate::budgets::Fitted;
@@ -94,8 +100,8 @@ pub enum Request {
         most: usize,
     },
     /// List how long frames stayed at the hops of the flows with numbers above this one, at
-    /// most so many and at most [`MAX_FLOWS_AT_ONCE`]: what switches said last, who are asked
-    /// anew.
+    /// most so many and at most [`MAX_FLOWS_AT_ONCE`]. Switches are asked before that were not
+    /// within the last second, and those are waited for that answer soon.
     HopsAfter {
         /// The last number of the part before.
         after: FlowId,
@@ -107,6 +113,22 @@ pub enum Request {
     Topology,
     /// Show what all promises rest on.
     Promises,
+    /// Show what switches are taken to be, and whether what is seen of them agrees with it.
+    /// They are asked anew.
+    Profiles,
+    /// Offer a profile that explains what was seen of a switch, and adopt it unless this is a
+    /// question.
+    CorrectProfile {
+        /// The switch.
+        datapath: DatapathId,
+        /// How it is to be corrected.
+        wish: ProfileWish,
+        /// Whether nothing is to change.
+        is_dry: bool,
+    },
+    /// Say which contracts what the source of this flow was seen to send keeps. Its switch is
+    /// asked anew.
+    SuggestContract(String),
     /// Forget a switch that is away and will not come back, with its links.
     ForgetSwitch(DatapathId),
     /// Show switches, ports, links and hosts.
@@ -167,6 +189,16 @@ pub enum Reply {
     Topology(TopologyCount),
     /// To [`Request::Promises`].
     Promises(Box<Promises>),
+    /// To [`Request::Profiles`].
+    Profiles(Vec<SwitchProfile>),
+    /// To [`Request::CorrectProfile`]: the profile, adopted if the store has kept it.
+    ProfileOffered(Box<ProfileOffer>),
+    /// To [`Request::CorrectProfile`]: why not; nothing has changed.
+    ProfileRefused(ProfileRefusal),
+    /// To [`Request::SuggestContract`].
+    ContractSuggested(Box<ContractSuggestion>),
+    /// To [`Request::SuggestContract`]: no switch counts what its source sends.
+    ContractUnseen,
     /// To [`Request::ForgetSwitch`]: it is forgotten until it connects again.
     Forgotten,
     StillConnected(DatapathId),
@@ -343,6 +375,8 @@ pub struct Requirement {
     /// Whether it is refused where its source would have to be trusted to keep its contract.
     /// Of a flow that was admitted it is not asked again.
     pub must_be_enforced: bool,
+    /// What becomes of frames that exceed its contract, where that is policed.
+    pub excess: ExceedAction,
     /// What it never exceeds, sizes as they occupy the wire.
     pub traffic: Traffic,
     /// How late a frame may be; `None` for best effort.

@@ -3,6 +3,7 @@
 //! | module | question |
 //! |---|---|
 //! | `tree` | along which tree does a flow travel from its source to all of its destinations? |
+//! | `local` | how does the switch before a broken link get frames around it by itself? |
 //! | `graph` | what of the view can be travelled, and at what cost? |
 //! | `simple_path` | what is a way from one switch to another? |
 //! | `search` | which is the shortest, beside what it must not touch? |
@@ -19,6 +20,7 @@
 mod atlas;
 mod disjoint;
 mod graph;
+mod local;
 mod pair;
 mod ranking;
 mod search;
@@ -29,6 +31,7 @@ mod tree;
 pub use atlas::Atlas;
 pub use disjoint::{Apart, find_disjoint};
 pub use graph::Graph;
+pub use local::{NoDetour, local_detours};
 pub use pair::{join, part};
 pub use ranking::Ranking;
 pub use simple_path::{Crossing, SimplePath};

@@ -15,7 +15,9 @@ use units::{Delay, Duration};
 use wire::ethernet::MacAddress;
 use wire::openflow::PortNumber;
 
-use crate::northbound::{Cover, FlowMatch, MAX_DESTINATIONS, Protection, Requirement};
+use crate::northbound::{
+    Cover, ExceedAction, FlowMatch, MAX_DESTINATIONS, Protection, Requirement,
+};
 use crate::path::{Branch, Tree};
 use crate::place::{LinkEnds, PortId};
 use crate::ways::Ways;
@@ -28,8 +30,12 @@ use modes::{
 const VERSION: u8 = 1;
 /// Marks an interruption that is to cover silent faults, too; none is that long.
 const COVERS_ANY: u64 = 1 << 63;
+/// Marks the class of a flow whose excess goes on as best effort; none is that high.
+const GOES_ON: u8 = 1 << 7;
+/// Set in an interruption that switches keep to by themselves.
+const HEALED_LOCALLY: u64 = 1 << 62;
 /// What stands in its place for a flow that two ways carry at the same time.
-const IS_SEAMLESS: u64 = 1 << 62;
+const IS_SEAMLESS: u64 = 1 << 61;
 /// Of one that says what a flow gets at levels.
 const MODAL_VERSION: u8 = 2;
 /// Of one that says how many frames a flow is, and perhaps what it gets at levels.
@@ -230,20 +236,13 @@ impl<'a> From<&'a Admission> for StoredHead<'a> {
                 Cow::Borrowed(&requirement.destinations),
             ),
             matching: requirement.matching,
-            class: requirement.class,
+            class: match requirement.excess {
+                ExceedAction::Drop => requirement.class,
+                ExceedAction::BestEffort => requirement.class | GOES_ON,
+            },
             traffic: store_traffic(requirement.traffic),
             deadline: requirement.deadline,
-            restored_within_ns: match requirement.protection {
-                Protection::None => None,
-                Protection::Seamless => Some(IS_SEAMLESS),
-                Protection::Restore {
-                    interruption,
-                    covers,
-                } => Some(match covers {
-                    Cover::CarrierLoss => interruption.as_ns(),
-                    Cover::Any => interruption.as_ns() | COVERS_ANY,
-                }),
-            },
+            restored_within_ns: stored_protection(requirement.protection),
             source_mac: admission.source_mac,
             source: admission.source,
             destinations: Cow::Borrowed(&admission.destinations),
@@ -252,8 +251,49 @@ impl<'a> From<&'a Admission> for StoredHead<'a> {
     }
 }
 
+/// Returns the interruption that is allowed, with marks for what it covers and who heals.
+fn stored_protection(protection: Protection) -> Option<u64> {
+    if protection == Protection::Seamless {
+        return Some(IS_SEAMLESS);
+    }
+    let (interruption, covers) = protection.interruption()?;
+    let covers = match covers {
+        Cover::CarrierLoss => 0,
+        Cover::Any => COVERS_ANY,
+    };
+    let heals = match protection {
+        Protection::None | Protection::Restore { .. } | Protection::Seamless => 0,
+        Protection::FastFailover { .. } => HEALED_LOCALLY,
+    };
+    Some(interruption.as_ns() | covers | heals)
+}
+
+fn loaded_protection(stored: Option<u64>) -> Protection {
+    let Some(stored) = stored else {
+        return Protection::None;
+    };
+    if stored == IS_SEAMLESS {
+        return Protection::Seamless;
+    }
+    let interruption = Duration::from_ns(stored & !(COVERS_ANY | HEALED_LOCALLY));
+    let covers = match stored & COVERS_ANY {
+        0 => Cover::CarrierLoss,
+        _ => Cover::Any,
+    };
+    match stored & HEALED_LOCALLY {
+        0 => Protection::Restore {
+            interruption,
+            covers,
+        },
+        _ => Protection::FastFailover {
+            interruption,
+            covers,
+        },
+    }
+}
+
 impl StoredHead<'_> {
-    fn with(self, ways: Ways) -> Result<Admission, RecordError> {
+    fn with(self, mut ways: Ways) -> Result<Admission, RecordError> {
         let stored = self;
         if stored.destinations.len() > MAX_DESTINATIONS {
             return Err(RecordError::Nonsense("number of destinations"));
@@ -263,24 +303,19 @@ impl StoredHead<'_> {
             source: stored.hosts.0.into_owned(),
             destinations: stored.hosts.1.into_owned(),
             matching: stored.matching,
-            class: stored.class,
+            class: stored.class & !GOES_ON,
             is_class_free: false,
             must_be_enforced: false,
+            excess: match stored.class & GOES_ON {
+                0 => ExceedAction::Drop,
+                _ => ExceedAction::BestEffort,
+            },
             traffic: load_traffic(stored.traffic)?,
             deadline: stored.deadline,
-            protection: match stored.restored_within_ns {
-                None => Protection::None,
-                Some(IS_SEAMLESS) => Protection::Seamless,
-                Some(ns) => Protection::Restore {
-                    interruption: Duration::from_ns(ns & !COVERS_ANY),
-                    covers: match ns & COVERS_ANY {
-                        0 => Cover::CarrierLoss,
-                        _ => Cover::Any,
-                    },
-                },
-            },
+            protection: loaded_protection(stored.restored_within_ns),
             modes: None,
         };
+        ways.are_local = matches!(requirement.protection, Protection::FastFailover { .. });
         Ok(Admission {
             requirement,
             source_mac: stored.source_mac,

@@ -80,6 +80,9 @@ pub enum Refusal {
         /// The least that can be promised whatever fails.
         least: Duration,
     },
+    /// Switches cannot make up for a break by themselves.
+    #[error("its switches cannot make up for a broken link by themselves: {why}")]
+    NoFastFailover { why: LocalLack },
     /// Nobody would drop what exceeds its contract.
     #[error("switch {switch} cannot police it: its contract would be trusted, not enforced")]
     NotEnforced { switch: String },
@@ -89,6 +92,24 @@ pub enum Refusal {
     /// The store did not keep it.
     #[error("the store could not keep it")]
     NotStored,
+}
+
+/// What it takes for switches to make up for a broken link by themselves, and is not there.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LocalLack {
+    /// Where frames of a flow branch, those that come back cannot be told from those that
+    /// go out.
+    #[error("it has {count} receivers, and one is possible")]
+    Receivers { count: usize },
+    #[error("it says what it gets at levels of criticality")]
+    Levels,
+    /// The switch has no fast-failover groups (OpenFlow 1.0), or more ports than ids of
+    /// groups can name.
+    #[error("switch {switch} has no group for it")]
+    Group { switch: String },
+    /// Its frames would meet entries there that lead them elsewhere.
+    #[error("without {link} its frames would come back to where others of them pass")]
+    Ambiguous { link: String },
 }
 
 /// What the network has not enough of.

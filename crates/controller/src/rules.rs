@@ -36,10 +36,22 @@ pub struct FlowRule {
     /// All but the input port.
     fields: Vec<MatchField>,
     stencil: Stencil,
-    /// What is policed where the flow comes in, if its source is not trusted.
-    contract: Option<(PortId, Police)>,
+    /// What is policed, if its source is not trusted.
+    contract: Option<PolicedContract>,
     /// What numbers frames and ends copies, if the flow takes two ways at the same time.
     redundancy: Option<Redundancy>,
+}
+
+/// What is policed of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PolicedContract {
+    /// Where it comes in.
+    pub at: PortId,
+    /// What is policed there.
+    pub first: Police,
+    /// What is policed where it comes to a later switch: nothing unless some of it may go on
+    /// that exceeds its contract.
+    pub later: Option<Police>,
 }
 
 impl FlowRule {
@@ -69,21 +81,24 @@ impl FlowRule {
         Actions::of(police, numbered, class, outputs)
     }
 
-    /// Returns what is policed, and at which port.
+    /// Returns what is policed.
     #[must_use]
-    pub const fn contract(&self) -> &Option<(PortId, Police)> {
-        &self.contract
+    pub const fn contract(&self) -> Option<&PolicedContract> {
+        self.contract.as_ref()
     }
 
     /// Has this policed from now on.
-    pub const fn set_contract(&mut self, contract: Option<(PortId, Police)>) {
+    pub const fn set_contract(&mut self, contract: Option<PolicedContract>) {
         self.contract = contract;
     }
 
     /// Returns what is policed of frames that come in there.
     fn police_at(&self, entrance: PortId) -> Option<Police> {
-        let (_, police) = self.contract.filter(|(at, _)| *at == entrance)?;
-        Some(police)
+        let contract = self.contract?;
+        match contract.at == entrance {
+            true => Some(contract.first),
+            false => contract.later,
+        }
     }
 
     /// Returns the fields by which it recognises frames, beside the port; always in
@@ -121,8 +136,15 @@ impl FlowRule {
     /// Returns the entry for frames that come in by `entrance`.
     #[must_use]
     pub fn form(&self, entrance: PortId, entry: &Entry) -> Form {
-        let actions = self.actions(entrance, entry.class, &entry.outputs);
-        self.stencil.form(entrance.port, actions.get())
+        if entry.backup.is_none() {
+            let actions = self.actions(entrance, entry.class, &entry.outputs);
+            return self.stencil.form(entrance.port, actions.get());
+        }
+        let police = self.police_at(entrance);
+        let queue = Action::SetQueue(QueueId(u32::from(entry.class)));
+        let first = police.map(Action::Police).into_iter().chain([queue]);
+        let actions: Vec<Action> = first.chain(entry.sends(entrance.port)).collect();
+        self.stencil.form(entrance.port, &actions)
     }
 
     /// Returns the place of that entry.
@@ -321,7 +343,7 @@ mod tests {
 
     use super::*;
     use crate::desired::flow_of;
-    use crate::northbound::{Protection, Traffic, Transport};
+    use crate::northbound::{ExceedAction, Protection, Traffic, Transport};
 
     const SOURCE: MacAddress = MacAddress([2, 0, 0, 0, 0, 1]);
 
@@ -445,6 +467,7 @@ mod tests {
             class: 5,
             is_class_free: false,
             must_be_enforced: false,
+            excess: ExceedAction::Drop,
             traffic: Traffic {
                 rate: BitRate::from_mbps(1),
                 burst: frame,

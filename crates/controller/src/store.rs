@@ -23,6 +23,9 @@ pub const MAX_VALUE_LENGTH: usize = 1 << 20;
 /// The name of a record: what it is, and which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
+    /// What a switch is taken to be, in place of what the configuration says. Sorts before
+    /// the admissions, which rest on it.
+    Profile(DatapathId),
     /// The admission of the flow with this number.
     Admission(u32),
     /// The admission of a flow that is gone, whose last frames may still play a role:
@@ -50,6 +53,7 @@ pub enum Key {
     Settings,
 }
 
+const PROFILE: u8 = b'P';
 const ADMISSION: u8 = b'a';
 const LEAVING: u8 = b'b';
 const INTENT: u8 = b'i';
@@ -67,6 +71,7 @@ impl Key {
     #[must_use]
     pub fn to_bytes(self) -> Vec<u8> {
         match self {
+            Self::Profile(datapath) => [&[PROFILE][..], &datapath.0.to_be_bytes()].concat(),
             Self::Admission(flow) => [&[ADMISSION][..], &flow.to_be_bytes()].concat(),
             Self::Leaving(number) => [&[LEAVING][..], &number.to_be_bytes()].concat(),
             Self::Intent(intent) => [&[INTENT][..], &intent.to_be_bytes()].concat(),
@@ -93,6 +98,10 @@ impl Key {
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         match bytes {
+            [PROFILE, datapath @ ..] => {
+                let datapath = u64::from_be_bytes(datapath.try_into().ok()?);
+                Some(Self::Profile(DatapathId(datapath)))
+            }
             [ADMISSION, flow @ ..] => {
                 Some(Self::Admission(u32::from_be_bytes(flow.try_into().ok()?)))
             }
@@ -225,6 +234,8 @@ mod tests {
     fn keys_come_back_from_their_bytes_and_sort_by_number() {
         let port = |datapath| PortId::new(DatapathId(datapath), PortNumber(7));
         let keys = [
+            Key::Profile(DatapathId(1)),
+            Key::Profile(DatapathId(0x0100)),
             Key::Admission(2),
             Key::Admission(0x0100),
             Key::Leaving(1),

@@ -10,7 +10,7 @@ use units::{Duration, Instant};
 use wire::openflow::multipart::{
     FlowStatistics, MultipartReply, PortStatistics, ReplyBody, TableStatistics,
 };
-use wire::openflow::{Cookie, PortNumber, TransactionId, taktos};
+use wire::openflow::{Cookie, Experimenter, PortNumber, TransactionId, taktos};
 
 use crate::northbound::{FlowId, HopCount};
 
@@ -31,6 +31,16 @@ pub struct FlowCount {
     pub bytes: u64,
 }
 
+/// What a switch has counted of a contract that it polices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SentCount {
+    pub frames: u64,
+    /// Their bytes, as they stand in the switch.
+    pub bytes: u64,
+    /// Those of the frames that exceeded the contract.
+    pub exceeded: u64,
+}
+
 /// What a switch said last.
 #[derive(Debug, Default)]
 pub struct Telemetry {
@@ -39,6 +49,9 @@ pub struct Telemetry {
     pub tables: Answer<Vec<TableStatistics>>,
     /// What it has carried for flows.
     pub flows: Answer<BTreeMap<FlowId, FlowCount>>,
+    policed_asked_at: Option<Instant>,
+    /// What sources of flows sent that it polices.
+    pub policed: Answer<BTreeMap<FlowId, SentCount>>,
     /// How long their frames stayed that left by a port.
     pub hops: Answer<BTreeMap<(FlowId, PortNumber), HopCount>>,
 }
@@ -52,6 +65,8 @@ pub struct Answer<T> {
     begun: T,
     /// The last that was whole.
     pub said: T,
+    /// How many were whole.
+    answers: u64,
 }
 
 impl<T: Default> Answer<T> {
@@ -61,13 +76,24 @@ impl<T: Default> Answer<T> {
         self.begun = T::default();
     }
 
+    /// Returns whether an answer is waited for.
+    pub const fn is_awaited(&self) -> bool {
+        self.transaction.is_some()
+    }
+
     /// Returns what to add a part to, if the part belongs to this answer.
     fn part(&mut self, transaction: TransactionId) -> Option<&mut T> {
         (self.transaction == Some(transaction)).then_some(&mut self.begun)
     }
 
+    /// Returns how many answers were whole.
+    pub const fn answers(&self) -> u64 {
+        self.answers
+    }
+
     fn finish(&mut self) {
         self.transaction = None;
+        self.answers += 1;
         self.said = std::mem::take(&mut self.begun);
     }
 }
@@ -82,6 +108,22 @@ impl Telemetry {
             self.asked_at = Some(now);
         }
         is_due
+    }
+
+    /// Does the same for what it polices, which is long and of no concern to most.
+    pub fn is_policed_due(&mut self, now: Instant) -> bool {
+        let is_due = self
+            .policed_asked_at
+            .is_none_or(|at| now.saturating_since(at) >= ASKED_EVERY);
+        if is_due {
+            self.policed_asked_at = Some(now);
+        }
+        is_due
+    }
+
+    /// Returns when the switch was last asked what it polices.
+    pub const fn policed_asked_at(&self) -> Option<Instant> {
+        self.policed_asked_at
     }
 
     /// Takes a part of an answer. `flow_of` tells whose an entry is, `owner_of` whose the
@@ -132,24 +174,58 @@ impl Telemetry {
                 }
             }
             ReplyBody::Experimenter(body) => {
-                let Some(begun) = self.hops.part(transaction) else {
-                    return false;
-                };
-                if let Ok(Some(taktos::Answer::Hops(hops))) = taktos::Answer::parse(body) {
-                    for record in hops.records.iter().map_while(Result::ok) {
-                        if let Some(flow) = owner_of(record.cookie) {
-                            let count = begun.entry((flow, record.port)).or_default();
-                            add(count, &record);
-                        }
-                    }
-                }
-                if !reply.more {
-                    self.hops.finish();
-                }
+                return self.take_ours(transaction, (body, reply.more), owner_of);
             }
             _ => return false,
         }
         true
+    }
+
+    /// Takes a part of an answer to a question of our extension.
+    fn take_ours(
+        &mut self,
+        transaction: TransactionId,
+        (body, is_more): (&Experimenter<'_>, bool),
+        owner_of: impl Fn(Cookie) -> Option<FlowId>,
+    ) -> bool {
+        let answer = taktos::Answer::parse(body).ok().flatten();
+        if let Some(begun) = self.policed.part(transaction) {
+            if let Some(taktos::Answer::Policed(entries)) = answer {
+                for entry in entries.iter().map_while(Result::ok) {
+                    if let Some(flow) = owner_of(entry.cookie) {
+                        begun.entry(flow).or_default().add(&entry);
+                    }
+                }
+            }
+            if !is_more {
+                self.policed.finish();
+            }
+            return true;
+        }
+        let Some(begun) = self.hops.part(transaction) else {
+            return false;
+        };
+        if let Some(taktos::Answer::Hops(hops)) = answer {
+            for record in hops.records.iter().map_while(Result::ok) {
+                if let Some(flow) = owner_of(record.cookie) {
+                    let count = begun.entry((flow, record.port)).or_default();
+                    add(count, &record);
+                }
+            }
+        }
+        if !is_more {
+            self.hops.finish();
+        }
+        true
+    }
+}
+
+impl SentCount {
+    /// Adds what a switch says of one of a flow's entries.
+    fn add(&mut self, entry: &taktos::PolicedEntry) {
+        self.frames = self.frames.saturating_add(entry.frames);
+        self.bytes = self.bytes.saturating_add(entry.bytes);
+        self.exceeded = self.exceeded.saturating_add(entry.exceeded);
     }
 }
 

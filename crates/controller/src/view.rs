@@ -9,6 +9,7 @@
 
 mod host;
 
+pub use api::ProfileStanding;
 pub use api::topology::HostOrigin;
 pub use host::{Host, HostId, MAX_ADDRESSES, MAX_HOSTS};
 
@@ -76,6 +77,8 @@ pub enum Carrier {
 pub struct Switch {
     pub datapath: DatapathId,
     pub control: Control,
+    /// Whether what is seen of it agrees with its profile.
+    pub profile: ProfileStanding,
     pub ports: Vec<Port>,
 }
 
@@ -484,6 +487,13 @@ impl View {
         })
     }
 
+    /// Notes whether what is seen of a switch agrees with its profile.
+    pub fn set_profile(&mut self, datapath: DatapathId, standing: ProfileStanding) {
+        if let Some(id) = self.by_datapath.get(&datapath) {
+            self.switches[id.index()].profile = standing;
+        }
+    }
+
     fn add_switch(&mut self, datapath: DatapathId) -> Option<SwitchId> {
         if self.is_full() {
             return None;
@@ -492,6 +502,7 @@ impl View {
         let switch = Switch {
             datapath,
             control: Control::Lost,
+            profile: ProfileStanding::Unwatched,
             ports: Vec::new(),
         };
         let id = match self.free.pop() {

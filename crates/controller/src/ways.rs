@@ -17,7 +17,7 @@ use calculus::admission::FailureId;
 use wire::openflow::PortNumber;
 
 use crate::northbound::{Alternative, Route};
-use crate::path::{Tree, part};
+use crate::path::{Branch, Tree, part};
 use crate::place::{LinkEnds, PortId};
 use crate::view::View;
 
@@ -38,6 +38,9 @@ pub struct Ways {
     pub alternatives: Vec<(LinkEnds, Tree)>,
     /// The two ways that the base tree is made of, if the flow takes both at once.
     copies: OnceLock<Option<Box<[Tree; 2]>>>,
+    /// Whether switches change to the alternatives by themselves: then these begin as the
+    /// base tree does, up to the switch before the broken link.
+    pub are_local: bool,
     /// The links of the base tree.
     links: Box<[LinkEnds]>,
     /// For each alternative, which branches have entries that the base tree has not.
@@ -53,7 +56,8 @@ pub struct Ways {
 impl PartialEq for Ways {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
-            || (self.base == other.base && self.alternatives == other.alternatives)
+            || ((&self.base, self.are_local) == (&other.base, other.are_local)
+                && self.alternatives == other.alternatives)
     }
 }
 
@@ -68,6 +72,15 @@ impl Ways {
             base,
             alternatives,
             ..Self::default()
+        }
+    }
+
+    /// Puts a base tree and what was found to provide for it together.
+    #[must_use]
+    pub fn provided(provision: Provision, base: Tree, alternatives: Vec<(LinkEnds, Tree)>) -> Self {
+        Self {
+            are_local: provision == Provision::Locally,
+            ..Self::new(base, alternatives)
         }
     }
 
@@ -86,9 +99,13 @@ impl Ways {
     }
 
     /// Returns the places of those branches of an alternative of which the base tree
-    /// has no equal entry, those farthest from the source first.
+    /// has no equal entry, those farthest from the source first. Where switches change by
+    /// themselves, nothing is to be sent.
     #[must_use]
     pub fn changes(&self, alternative: usize) -> &[usize] {
+        if self.are_local {
+            return &[];
+        }
         let changes = self.changes.get_or_init(|| {
             let alternatives = self.alternatives.iter();
             alternatives
@@ -96,6 +113,40 @@ impl Ways {
                 .collect()
         });
         &changes[alternative]
+    }
+}
+
+impl Ways {
+    /// Returns the place of the switch on the base tree before a link of it.
+    pub(crate) fn place_of(&self, link: LinkEnds) -> Option<usize> {
+        self.links.iter().position(|other| *other == link)
+    }
+
+    /// Returns the entries with which switches change to the alternatives by themselves:
+    /// where frames come in, by which port they go out, and by which one instead.
+    pub(crate) fn local_entries(
+        &self,
+    ) -> impl Iterator<Item = (PortId, PortNumber, Option<PortNumber>)> + '_ {
+        let output = |branch: &Branch| branch.outputs.first().copied();
+        let on_base = self.base.branches.iter().enumerate();
+        let on_base = on_base.filter_map(move |(at, branch)| {
+            let link = self.links.get(at);
+            let around = link.and_then(|link| {
+                let mut all = self.alternatives.iter();
+                all.find(|(without, _)| without == link)
+            });
+            let backup = around.and_then(|(_, tree)| output(tree.branches.get(at)?));
+            Some((branch.entrance(), output(branch)?, backup))
+        });
+        let beside = self.alternatives.iter().flat_map(move |(link, tree)| {
+            let met = self.place_of(*link);
+            let behind = tree
+                .branches
+                .iter()
+                .skip(met.map_or(usize::MAX, |met| met + 1));
+            behind.filter_map(move |branch| Some((branch.entrance(), output(branch)?, None)))
+        });
+        on_base.chain(beside)
     }
 }
 
@@ -124,6 +175,8 @@ pub enum Provision {
     Everywhere,
     /// It takes two ways at the same time.
     Twice,
+    /// It has another way for each link, from the switch before it on.
+    Locally,
 }
 
 /// What makes ways the same: from where to where, the class, how far provided for.

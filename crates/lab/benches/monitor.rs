@@ -3,13 +3,16 @@
 //! without (MC-SDN Fig. 8).
 //!
 //! Needs root in the first user namespace. Arguments: how often each time is taken, of
-//! which the least counts; 15 if nothing is said. With `hops`, `police`,
-//! `numbered` or `recovered`, that alone.
+//! which the least counts; 15 if nothing is said. With `hops`, `police`, `both`, `numbered` or
+//! `recovered`, that alone. With `flows`, throughput and latency with 1, 1,000 and 10,000 flows
+//! that are policed and watched, beside Open vSwitch.
 
 use std::process::ExitCode;
 
-use lab::bench_switch::Watching;
+use lab::bench_switch::{BenchError, Watching};
+use lab::flow_times::{self, Way, WayTimes};
 use lab::monitor_times::{Packets, SHORTEST, measure};
+use linux::scheduling::{self, HIGHEST_NICE, Placement, Session, Wish};
 use units::Delay;
 
 const USUAL_RUNS: usize = 15;
@@ -22,23 +25,34 @@ fn main() -> ExitCode {
     }
     let runs = std::env::args().find_map(|word| word.parse().ok());
     let runs = runs.unwrap_or(USUAL_RUNS).max(1);
+    if std::env::args().any(|word| word == "flows") {
+        return match flows(runs) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     println!("processor time of a frame, host and switch, least of {runs} runs in turns");
     let cases = [
         (Watching::Monitor, Packets::Many),
         (Watching::Monitor, Packets::One),
         (Watching::Hops, Packets::Many),
         (Watching::Police, Packets::Many),
+        (Watching::PoliceAndHops, Packets::Many),
         (Watching::Numbered, Packets::Many),
         (Watching::Recovered, Packets::Many),
     ];
     let only = |watching: Watching| std::env::args().any(|word| word == word_for(watching));
-    let named = [
+    let parts = [
         Watching::Hops,
         Watching::Police,
+        Watching::PoliceAndHops,
         Watching::Numbered,
         Watching::Recovered,
     ];
-    let is_all = !named.into_iter().any(only);
+    let is_all = !parts.into_iter().any(only);
     for length in LENGTHS {
         for (watching, packets) in cases {
             if !is_all && !only(watching) {
@@ -64,6 +78,54 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Shows what policing and watching cost where there are many flows, and what Open vSwitch
+/// does beside it.
+fn flows(rounds: usize) -> Result<(), BenchError> {
+    const WAYS: [Way; 3] = [
+        Way::Kernel(Watching::Nobody),
+        Way::Kernel(Watching::PoliceAndHops),
+        Way::OpenVswitch,
+    ];
+    lab::privilege::acquire().map_err(std::io::Error::other)?;
+    let _session = Session::raise(HIGHEST_NICE);
+    scheduling::apply(Wish {
+        nice: HIGHEST_NICE,
+        placement: Placement::Anywhere,
+    });
+    println!("frames of {SHORTEST} B, best of {rounds} rounds in turns");
+    for flows in [1, 1_000, 10_000] {
+        let times = flow_times::measure(&WAYS, flows, SHORTEST, rounds)?;
+        let plain = times[0];
+        let names = ["kernel engine", "policed, watched", "Open vSwitch"];
+        for (
+            name,
+            WayTimes {
+                throughput,
+                latency,
+            },
+        ) in names.into_iter().zip(times)
+        {
+            println!(
+                "  {flows:>6} flows, {name:<17} {throughput:>7.0} frames/s ({:.3} times), latency \
+                 {:.2} us ({:.3} times)",
+                throughput / plain.throughput,
+                latency.as_secs_f64() * 1e6,
+                latency.as_secs_f64() / plain.latency.as_secs_f64(),
+            );
+        }
+        println!("         load {}", load());
+    }
+    Ok(())
+}
+
+fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace()
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}
+
 const fn name(watching: Watching, packets: Packets) -> &'static str {
     match (watching, packets) {
         (Watching::Nobody, _) => "nobody",
@@ -71,6 +133,7 @@ const fn name(watching: Watching, packets: Packets) -> &'static str {
         (Watching::Police, _) => "its contract",
         (Watching::Numbered, _) => "its number",
         (Watching::Recovered, _) => "number and copies",
+        (Watching::PoliceAndHops, _) => "both",
         (Watching::Monitor, Packets::One) => "messages of one",
         (Watching::Monitor, Packets::Many) => "one long message",
     }
@@ -82,6 +145,7 @@ const fn word_for(watching: Watching) -> &'static str {
         Watching::Police => "police",
         Watching::Numbered => "numbered",
         Watching::Recovered => "recovered",
+        Watching::PoliceAndHops => "both",
         Watching::Nobody | Watching::Monitor => "",
     }
 }

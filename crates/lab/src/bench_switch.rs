@@ -8,6 +8,7 @@ use std::io;
 use std::net::{TcpListener, TcpStream};
 
 use linux::clock::{WallClock, WallTime};
+use linux::namespace::Namespace;
 use linux::openflow_client::Client;
 use linux::port::PacketPort;
 use linux::qdisc;
@@ -19,16 +20,17 @@ use units::{BitRate, DataSize, Duration, Instant};
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::oxm::Masked;
 use wire::openflow::taktos::{
-    Eliminate, HopConfig, HopMessage, ModeMessage, MonitorCommand, MonitorContract, MonitorId,
-    MonitorMod, Police, RecoveryAlgorithm, StreamHandle, WatchedQueue,
+    Eliminate, ExceedAction, HopConfig, HopMessage, ModeMessage, MonitorCommand, MonitorContract,
+    MonitorId, MonitorMod, Police, RecoveryAlgorithm, StreamHandle, WatchedQueue,
 };
 use wire::openflow::{
     Action, DatapathId, FlowMod, FlowModCommand, MatchField, PortNumber, QueueId, Sequence,
     TableId, TransactionId,
 };
 
+use crate::flow_times;
 use crate::network::{BuildError, CablePlan, HostPlan, LabNetwork, Place, Plan};
-use crate::switches::{Forwarding, SwitchSettings, Switches};
+use crate::switches::{Forwarding, SwitchSettings, Switches, USUAL_ENTRIES};
 use crate::veth::Power;
 
 const CONTROLLER_PORT: u16 = 6653;
@@ -59,6 +61,7 @@ const GENEROUS: Police = Police {
     rate: BitRate::from_mbps(400_000),
     burst: DataSize::from_bytes(1_000_000_000),
     frames: None,
+    excess: ExceedAction::Drop,
 };
 /// What a hop may take: longer than any takes here, unless the machine stands still.
 const HOP_BUDGET: Duration = Duration::from_ms(10);
@@ -81,15 +84,22 @@ pub enum BenchError {
 #[derive(Debug)]
 pub struct BenchSwitch {
     agent: Client<TcpStream>,
+    ends: Ends,
+    /// Past the pacing of its host, to a host at the other end of the cable.
+    direct: PacketPort,
+    _switches: Switches,
+    _network: LabNetwork,
+}
+
+/// A host that sends, and one that receives.
+#[derive(Debug)]
+pub struct Ends {
     /// Past the pacing of its host.
     flood: PacketPort,
-    /// The same, to a host at the other end of the cable.
-    direct: PacketPort,
     sender: Sender,
     /// At the host that sends and at the one that receives, once they are wanted.
     taps: Vec<Tap>,
-    _switches: Switches,
-    network: LabNetwork,
+    hosts: [(Namespace, u32); 2],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +115,18 @@ pub enum Watching {
     Numbered,
     /// The same, and a recovery function that hands each on.
     Recovered,
+    /// Both, as with flows that are promised something.
+    PoliceAndHops,
+}
+
+impl Watching {
+    const fn polices(self) -> bool {
+        matches!(self, Self::Police | Self::PoliceAndHops)
+    }
+
+    const fn watches_hops(self) -> bool {
+        matches!(self, Self::Hops | Self::PoliceAndHops)
+    }
 }
 
 /// Where messages go that [`BenchSwitch::join_messages`] forwards.
@@ -126,29 +148,41 @@ impl BenchSwitch {
     ///
     /// Without the privilege, or if the kernel does not forward here.
     pub fn start() -> Result<Self, BenchError> {
+        Self::with_room_for(USUAL_ENTRIES)
+    }
+
+    /// The same, with memory in the kernel for so many entries.
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start).
+    pub fn with_room_for(entries: usize) -> Result<Self, BenchError> {
         let network = LabNetwork::build(&plan())?;
         let listen = || TcpListener::bind(("0.0.0.0", CONTROLLER_PORT));
         let listener = network.control.run(listen)?;
-        let settings = SwitchSettings::for_this_machine(Forwarding::Kernel, STALL, CONTROLLER_PORT);
-        let switches = Switches::start(&network, &[config()], settings)?;
+        let usual = SwitchSettings::for_this_machine(Forwarding::Kernel, STALL, CONTROLLER_PORT);
+        let settings = SwitchSettings { entries, ..usual };
+        let config = Config {
+            table_capacity: entries,
+            ..config()
+        };
+        let switches = Switches::start(&network, &[config], settings)?;
         let index = |host: usize| network.cables[host].sockets[0].interface.index();
-        let flood =
-            |host: usize| network.hosts[host].run(|| PacketPort::open(index(host), RING_BYTES));
-        let class = qdisc::class(QUEUE);
-        let sender = network.hosts[0].run(|| Sender::open(index(0), class))?;
+        let host = |host: usize| (&network.hosts[host], index(host));
+        let direct = network.hosts[2].run(|| PacketPort::open(index(2), RING_BYTES))?;
         Ok(Self {
             agent: Client::accept(&listener)?,
-            flood: flood(0)?,
-            direct: flood(2)?,
-            sender,
-            taps: Vec::new(),
+            ends: Ends::open(host(0), host(1), false)?,
+            direct,
             _switches: switches,
-            network,
+            _network: network,
         })
     }
 
     /// Has all frames go to the other host, behind entries for `others` that match
-    /// none of them, with `rewrites` further actions.
+    /// none of them, with `rewrites` further actions, as frames of promised flows go: held to
+    /// a contract, which they keep, and through a queue of which somebody wants to know how
+    /// long they stay.
     ///
     /// # Errors
     ///
@@ -159,7 +193,9 @@ impl BenchSwitch {
             self.agent.add(PRIORITY + number, &[*other], &[])?;
         }
         let source = MatchField::EthSrc(Masked::exact(MacAddress([2, 0, 0, 0, 0, 9])));
-        let mut actions = vec![Action::SetField(source); rewrites];
+        self.watch_hops(true)?;
+        let mut actions = vec![Action::Police(GENEROUS)];
+        actions.extend(vec![Action::SetField(source); rewrites]);
         actions.push(Action::output(PortNumber(2)));
         self.agent.add(PRIORITY, &[], &actions)?;
         Ok(self.agent.await_all()?)
@@ -179,7 +215,7 @@ impl BenchSwitch {
             self.watch()?;
             actions.push(Action::FlowMonitor(MONITOR));
         }
-        if watching == Watching::Police {
+        if watching.polices() {
             actions.push(Action::Police(GENEROUS));
         }
         if matches!(watching, Watching::Numbered | Watching::Recovered) {
@@ -188,7 +224,7 @@ impl BenchSwitch {
         if watching == Watching::Recovered {
             actions.push(Action::Eliminate(RECOVERY));
         }
-        self.watch_hops(watching)?;
+        self.watch_hops(watching.watches_hops())?;
         actions.push(Action::output(PortNumber(2)));
         let fields = [
             MatchField::EthType(EtherType::IPV4),
@@ -209,20 +245,16 @@ impl BenchSwitch {
         self.agent.tell(emit)
     }
 
-    /// Has the switch watch how long frames stay, if somebody wants to know.
-    fn watch_hops(&mut self, watching: Watching) -> io::Result<()> {
+    /// Has the switch watch how long frames stay, or not.
+    fn watch_hops(&mut self, is_wanted: bool) -> io::Result<()> {
         let queue = [WatchedQueue {
             port: PortNumber(2),
             queue: QueueId(0),
             budget: Some(HOP_BUDGET),
         }];
-        let queues = match watching {
-            Watching::Hops => Sequence::of(&queue),
-            Watching::Nobody
-            | Watching::Monitor
-            | Watching::Police
-            | Watching::Numbered
-            | Watching::Recovered => Sequence::EMPTY,
+        let queues = match is_wanted {
+            true => Sequence::of(&queue),
+            false => Sequence::EMPTY,
         };
         let config = HopMessage::Config(HopConfig { queues });
         self.agent.tell(|out| config.emit(TransactionId(0), out))
@@ -244,9 +276,33 @@ impl BenchSwitch {
         self.agent.tell(emit)
     }
 
+    /// Has the frames of so many flows go to the other host, each known by its
+    /// [address](crate::flow_times::address).
+    ///
+    /// # Errors
+    ///
+    /// If the switch refuses or does not answer.
+    pub fn join_flows(&mut self, flows: usize, watching: Watching) -> io::Result<()> {
+        self.clear()?;
+        self.watch_hops(watching.watches_hops())?;
+        let police = watching.polices().then_some(Action::Police(GENEROUS));
+        let output = Action::output(PortNumber(2));
+        let actions: Vec<_> = police.into_iter().chain([output]).collect();
+        for flow in 0..flows {
+            let to = MatchField::EthDst(Masked::exact(flow_times::address(flow)));
+            self.agent.add(PRIORITY, &[to], &actions)?;
+        }
+        Ok(self.agent.await_all()?)
+    }
+
+    /// Returns the hosts at both ends.
+    pub fn ends(&mut self) -> &mut Ends {
+        &mut self.ends
+    }
+
     /// Sends a frame at once, whatever the rate of the link.
     pub fn flood(&mut self, frame: &[u8]) {
-        self.flood.send(frame);
+        self.ends.flood(frame);
     }
 
     /// Sends a frame at once, over a cable to another host.
@@ -260,12 +316,48 @@ impl BenchSwitch {
     ///
     /// If the machine has no memory for it.
     pub fn tap(&mut self) -> io::Result<()> {
-        for host in [0, 1] {
-            let index = self.network.cables[host].sockets[0].interface.index();
-            let tap = self.network.hosts[host].run(|| Tap::open(index, RING_BYTES))?;
+        self.ends.tap()
+    }
+}
+
+impl Ends {
+    /// Opens both, each in its namespace by the number of its interface.
+    ///
+    /// # Errors
+    ///
+    /// Without the privilege.
+    pub fn open(
+        left: (&Namespace, u32),
+        right: (&Namespace, u32),
+        tapped: bool,
+    ) -> io::Result<Self> {
+        let class = qdisc::class(QUEUE);
+        let mut ends = Self {
+            flood: left.0.run(|| PacketPort::open(left.1, RING_BYTES))?,
+            sender: left.0.run(|| Sender::open(left.1, class))?,
+            taps: Vec::new(),
+            hosts: [
+                (left.0.try_clone()?, left.1),
+                (right.0.try_clone()?, right.1),
+            ],
+        };
+        if tapped {
+            ends.tap()?;
+        }
+        Ok(ends)
+    }
+
+    fn tap(&mut self) -> io::Result<()> {
+        for (namespace, index) in &self.hosts {
+            let tap = namespace.run(|| Tap::open(*index, RING_BYTES))?;
             self.taps.push(tap);
         }
         Ok(())
+    }
+
+    /// Sends a frame at once, whatever the rate of the link.
+    pub fn flood(&mut self, frame: &[u8]) {
+        self.flood.send(frame);
     }
 
     /// Sends a frame as a host does.
@@ -275,6 +367,15 @@ impl BenchSwitch {
     /// If the interface has gone.
     pub fn send(&mut self, frame: &[u8]) -> io::Result<()> {
         self.sender.send(frame).map(drop)
+    }
+
+    /// Returns how many frames the host that receives has received.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel does not count.
+    pub fn arrived(&self) -> io::Result<u64> {
+        flow_times::received(&self.hosts[1].0)
     }
 
     /// Forgets what the taps have seen.
@@ -341,5 +442,9 @@ fn config() -> Config {
         rate: Some(RATE),
         pacing: Pacing::World,
     });
-    Config::new(DatapathId(1), ports.to_vec())
+    Config {
+        // Who tells it what to do answers nothing while it floods.
+        keep_alive: None,
+        ..Config::new(DatapathId(1), ports.to_vec())
+    }
 }

@@ -323,6 +323,12 @@ impl Running {
         Ok(())
     }
 
+    /// Returns the socket at which it takes controllers, if it takes any.
+    #[must_use]
+    pub fn control(&self) -> Option<&Path> {
+        self.control.as_deref()
+    }
+
     /// Connects to its agent, if it has one.
     ///
     /// # Errors

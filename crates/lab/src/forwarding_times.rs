@@ -3,7 +3,8 @@
 //!
 //! - *time a frame*: the processor time of a thread that sends frames as fast as it
 //!   can, less that of one that sends them over a cable without a switch. The
-//!   kernel forwards each within the call that sends it. More masks before the one
+//!   kernel forwards each within the call that sends it, holds it to a contract, and notes
+//!   how long it stayed, as it does with frames of promised flows. More masks before the one
 //!   that matches, and more actions, make it longer: the differences are what a mask
 //!   and an action cost. Processor time does not run while others have the processor,
 //!   and of several runs the least counts: the others were disturbed.
@@ -244,7 +245,7 @@ impl ForwardingBenchmark<'_> {
     /// Sends frames one by one and returns how many, and when each left and arrived.
     fn watch(&mut self, length: usize) -> Result<(u64, Vec<(Instant, Instant)>), TimesError> {
         let (frame, mut seen) = (bench_switch::frame(length), Vec::new());
-        self.bench.forget_the_past();
+        self.bench.ends().forget_the_past();
         let end = clock::now() + self.amount.watch;
         let mut due = clock::now() + SPACING;
         let mut sent = 0;
@@ -252,15 +253,15 @@ impl ForwardingBenchmark<'_> {
             clock::sleep_until(due);
             due = (due + SPACING).max(clock::now());
             // The one before has arrived by now, or is lost.
-            seen.extend(self.bench.stamps());
-            self.bench.send(&frame)?;
+            seen.extend(self.bench.ends().stamps());
+            self.bench.ends().send(&frame)?;
             sent += 1;
             if sent % BLOCK as u64 == 0 {
                 self.go_on()?;
             }
         }
         clock::sleep_until(clock::now() + SPACING);
-        seen.extend(self.bench.stamps());
+        seen.extend(self.bench.ends().stamps());
         Ok((sent, seen))
     }
 

@@ -34,6 +34,7 @@ pub mod cable;
 pub mod delay_line;
 mod departing;
 pub mod device_under_test;
+pub mod flow_times;
 pub mod forwarding_times;
 pub mod host;
 pub mod monitor_times;

@@ -113,6 +113,6 @@ INLINE int act(struct plan *plan, u32 place)
 		return number == plan->port ? GOES_ON : add_output(plan, number);
 	if ((what & 0xff) != OPERATION_SET_QUEUE)
 		return act_seldom(plan, (const struct action *)action);
-	plan->queue = number & 7;
+	plan->queue = plan->exceeds ? 0 : number & 7;
 	return GOES_ON;
 }

@@ -118,7 +118,7 @@ INLINE int leaves_here(const u64 *hop, u32 turn, u32 space, const u8 *device)
 {
 	u64 expected = READ_ONCE(hop[HOP_DEVICE]);
 	u32 turns = expected >> 32;
-	if (!turns || ((turns - 1) & 0x3f) != turn)
+	if (!turns || ((turns - 1) & HOP_MARK_TURNS) != turn)
 		return 0;
 	if ((u32)expected != AT(u32, device, net_device_ifindex))
 		return 0;
@@ -134,12 +134,12 @@ PROGRAM int hop_left(struct arguments *arguments)
 	u32 mark = AT(u32, frame, sk_buff_mark);
 	if (likely(mark >> HOP_MARK_SIGN_AT != HOP_MARK_SIGN))
 		return 0;
-	u32 space = mark >> HOP_MARK_SPACE_AT & 0x3ff;
-	u32 number = mark & 0x3ff;
+	u32 space = mark >> HOP_MARK_SPACE_AT & HOP_MARK_SPACES;
+	u32 number = mark & HOP_MARK_RECORDS;
 	struct map *hops = map_lookup_elem(&spaces, &space);
 	u64 *hop = hops ? map_lookup_elem(hops, &number) : 0;
 	const u8 *device = (const u8 *)arguments->of[1];
-	if (!hop || !leaves_here(hop, mark >> HOP_MARK_TURN_AT & 0x3f, space, device))
+	if (!hop || !leaves_here(hop, mark >> HOP_MARK_TURN_AT & HOP_MARK_TURNS, space, device))
 		return 0;
 	u64 frames = frames_of(frame);
 	u64 came = arrival_of(frame);

@@ -9,14 +9,20 @@
 #include "meters.h"
 
 #define HOP_MULTIPLIER 0x9e3779b97f4a7c15ull
-#define NO_WAY 8u
+#define NO_RECORD 0u
 /* More frames in one than this are counted as so many. */
 #define SEGMENTS_MAX 0xffffu
 
-/* Returns where in a line a key stands if nothing stood there before it. */
+/* Returns where a line is looked at first. */
 INLINE u32 first_way(u64 hash)
 {
 	return hash >> 61;
+}
+
+/* Returns the line in which a key stands, and the one where it does if there is no room. */
+INLINE u32 line_of(u64 hash, u32 lines, u32 is_second)
+{
+	return (u32)(hash >> (is_second ? 48 : 32)) & lines;
 }
 
 /* Returns what stands for the entry and the queue of an output. */
@@ -27,40 +33,64 @@ INLINE u64 hop_key(const struct output *output, u32 table, u64 rank)
 	       HOP_KEY_IS_THERE;
 }
 
-/* Returns where a key stands in its line, which is looked at from one place on; puts it
- * there if it does not. Returns NO_WAY if there is no room. */
-CHECKED_ONCE u32 take_key(u32 line, u64 key, u32 index)
+/* Returns the record of a key in a line, or NO_RECORD. */
+CHECKED_ONCE u32 find_key(u32 line, u64 key)
 {
-	u64 *keys = record(&hop_keys, line);
+	const u64 *keys = record(&hop_keys, line);
 	if (!keys)
-		return NO_WAY;
+		return NO_RECORD;
 	u32 first = first_way(key * HOP_MULTIPLIER);
 	for (u32 step = 0; step < HOP_KEYS_RECORD_WORDS; step++) {
 		u32 way = slot(first + step, HOP_KEYS_RECORD_WORDS);
 		if ((READ_ONCE(keys[way]) & HOP_KEY_BITS) == key)
-			return way;
+			return HOP_KEYS_RECORD_WORDS * line + way;
 	}
+	return NO_RECORD;
+}
+
+/* Takes a free record of a line for a key, or the one that somebody else has just taken for
+ * it. Returns NO_RECORD if there is no room. */
+CHECKED_ONCE u32 take_key(u32 line, u64 key, u32 index)
+{
+	u64 *keys = record(&hop_keys, line);
+	if (!keys)
+		return NO_RECORD;
+	u32 first = first_way(key * HOP_MULTIPLIER);
 	for (u32 step = 0; step < HOP_KEYS_RECORD_WORDS; step++) {
 		u32 way = slot(first + step, HOP_KEYS_RECORD_WORDS);
+		u32 number = HOP_KEYS_RECORD_WORDS * line + way;
 		u64 before = READ_ONCE(keys[way]);
 		u64 there = before & HOP_KEY_BITS;
 		if (!there) {
 			u64 found = atomic_compare_exchange(&keys[way], before, before | key);
 			if (found == before) {
-				u64 *hop = record(&hops, HOP_KEYS_RECORD_WORDS * line + way);
+				u64 *hop = record(&hops, number);
 				if (hop)
 					WRITE_ONCE(hop[HOP_OWNER], index);
-				return way;
+				return number;
 			}
 			there = found & HOP_KEY_BITS;
 		}
 		if (there == key)
-			return way;
+			return number;
 	}
+	return NO_RECORD;
+}
+
+/* Returns the record of a key that is not the first of its line, and takes one if there is
+ * none yet. Returns NO_RECORD if there is no room. */
+CHECKED_ONCE u32 find_or_take(u64 key, u32 lines, u32 index)
+{
+	u64 hash = key * HOP_MULTIPLIER;
+	u32 number = NO_RECORD;
+	for (u32 second = 0; second < 2 && number == NO_RECORD; second++)
+		number = find_key(line_of(hash, lines, second), key);
+	for (u32 second = 0; second < 2 && number == NO_RECORD; second++)
+		number = take_key(line_of(hash, lines, second), key, index);
 	u64 *all = record(&hops, 0);
-	if (all)
+	if (number == NO_RECORD && all)
 		atomic_add(&all[HOP_NO_ROOM], 1);
-	return NO_WAY;
+	return number;
 }
 
 /* Writes what whoever sees the frame leave has to know. */
@@ -82,25 +112,29 @@ INLINE u32 hop_mark(const struct output *output, const struct visit *visit, u64 
 		return 0;
 	u64 key = hop_key(output, visit->table, entry[ENTRY_RANK]);
 	u64 hash = key * HOP_MULTIPLIER;
-	u32 line = (u32)(hash >> 32) & (u32)setting[SETTINGS_HOP_LINES];
+	u32 lines = setting[SETTINGS_HOP_LINES];
+	u32 line = line_of(hash, lines, 0);
+	u32 way = slot(first_way(hash), HOP_KEYS_RECORD_WORDS);
 	const u64 *keys = record(&hop_keys, line);
 	if (!keys)
 		return 0;
-	u32 way = slot(first_way(hash), HOP_KEYS_RECORD_WORDS);
-	if (unlikely((READ_ONCE(keys[way]) & HOP_KEY_BITS) != key)) {
-		way = take_key(line, key, low(entry[ENTRY_INDEX]));
-		if (way >= NO_WAY)
-			return 0;
-	}
+	u64 found = READ_ONCE(keys[way]);
 	u32 number = HOP_KEYS_RECORD_WORDS * line + way;
+	if (unlikely((found & HOP_KEY_BITS) != key)) {
+		number = find_or_take(key, lines, low(entry[ENTRY_INDEX]));
+		keys = record(&hop_keys, number / HOP_KEYS_RECORD_WORDS);
+		if (number == NO_RECORD || !keys)
+			return 0;
+		found = READ_ONCE(keys[slot(number, HOP_KEYS_RECORD_WORDS)]);
+	}
 	u64 *hop = record(&hops, number);
 	if (!hop)
 		return 0;
-	u32 turn = READ_ONCE(keys[slot(way, HOP_KEYS_RECORD_WORDS)]) >> HOP_KEY_TURN_AT;
+	u32 turn = found >> HOP_KEY_TURN_AT;
 	write_hop(hop, low(port[PORT_INTERFACE]) | (u64)(turn + 1) << 32, budget);
 	u32 space = setting[SETTINGS_HOP_SPACE] - 1;
-	return (u32)HOP_MARK_SIGN << HOP_MARK_SIGN_AT | (turn & 0x3f) << HOP_MARK_TURN_AT |
-	       space << HOP_MARK_SPACE_AT | number;
+	return (u32)HOP_MARK_SIGN << HOP_MARK_SIGN_AT |
+	       (turn & HOP_MARK_TURNS) << HOP_MARK_TURN_AT | space << HOP_MARK_SPACE_AT | number;
 }
 
 /* Finds the record of an output whose queue is watched. */

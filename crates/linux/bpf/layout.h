@@ -243,6 +243,7 @@
 #define TOTAL_LOST 9
 #define TOTAL_TOO_LONG_A_WAY 10
 #define TOTAL_OVERSIZED 11
+#define TOTAL_DEMOTED 12
 
 #define MODES_MODE 0
 #define MODES_ORIGIN 1
@@ -323,8 +324,11 @@
 #define HOP_KEY_IS_THERE (1ull << 51)
 #define HOP_KEY_BITS 0xfffffffffffffull
 #define HOP_KEY_TURN_AT 56
-#define HOP_MARK_SPACE_AT 10
-#define HOP_MARK_TURN_AT 20
+#define HOP_MARK_RECORDS 0x3fff
+#define HOP_MARK_SPACE_AT 14
+#define HOP_MARK_SPACES 0x3ff
+#define HOP_MARK_TURN_AT 24
+#define HOP_MARK_TURNS 3
 #define HOP_MARK_SIGN_AT 26
 #define HOP_MARK_SIGN 0x2d
 #define HOP_CAME_LOW 3

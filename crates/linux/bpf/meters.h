@@ -9,11 +9,15 @@
 
 #include "plan.h"
 
-/* A verdict: the frame is dropped. Else it is by how many levels its drop
- * precedence rises. */
+/* A verdict: the frame is dropped, or leaves without a promise. Else it is by how many
+ * levels its drop precedence rises. */
 #define VERDICT_DROP 0x100
+#define VERDICT_BEST_EFFORT 0xff
 /* No verdict could be had. */
 #define VERDICT_NONE 0x200
+
+#define BAND_DROPS 0
+#define BAND_DEMOTES 2
 
 /* How often a walk tries to get a meter that others judge by. */
 #define LOCK_TRIES 64
@@ -89,7 +93,14 @@ INLINE u32 judge_bands(struct plan *plan, u32 first, u32 count, u32 bytes)
 	if (!any)
 		return 0;
 	count_tally(applied_tally, 1, length_now(plan), plan->now);
-	return (applied & 0xff) == 0 ? VERDICT_DROP : applied >> 8 & 0xff;
+	switch (applied & 0xff) {
+	case BAND_DROPS:
+		return VERDICT_DROP;
+	case BAND_DEMOTES:
+		return VERDICT_BEST_EFFORT;
+	default:
+		return applied >> 8 & 0xff;
+	}
 }
 
 /* Returns whether the lock that a word is could be had. */

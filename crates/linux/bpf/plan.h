@@ -207,6 +207,8 @@ struct plan {
 	/* Whether the key is not that of the headers any more. */
 	u32 stale;
 	u32 metered;
+	/* Whether it leaves by queue 0, as it exceeds a contract. */
+	u32 exceeds;
 	u32 missed;
 	/* Whether every output is a copy, for trials. */
 	u32 copies_only;
@@ -278,6 +280,7 @@ INLINE void reset(struct plan *plan)
 	plan->copies = 0;
 	plan->stale = 0;
 	plan->metered = 0;
+	plan->exceeds = 0;
 	plan->missed = 0;
 	plan->sent_form = FORM_ARRIVED;
 	plan->sent_changes = nothing;

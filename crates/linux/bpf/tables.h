@@ -28,6 +28,11 @@ INLINE int meter(struct plan *plan, u32 number)
 		return TOO_FAR;
 	plan->verdicts[slot(count, HANDED_VERDICTS_MAX)] = verdict;
 	plan->verdict_count = count + 1;
+	if (verdict == VERDICT_BEST_EFFORT) {
+		plan->exceeds = 1;
+		plan->queue = 0;
+		return GOES_ON;
+	}
 	return verdict ? raise_drop_precedence(plan, verdict) : GOES_ON;
 }
 

@@ -134,6 +134,7 @@ INLINE void count(struct plan *plan)
 	add_total(TOTAL_FRAMES, frames);
 	add_total(TOTAL_MISSED, plan->missed * frames);
 	add_total(TOTAL_METERED, plan->metered);
+	add_total(TOTAL_DEMOTED, plan->exceeds);
 	add_total(TOTAL_OUTPUTS, plan->output_count * frames);
 	add_total(TOTAL_SENT, plan->sent * frames);
 }

@@ -63,6 +63,7 @@ fn config() -> Config {
         foreign_rules: controller::northbound::ForeignRules::Keep,
         fit: None,
         modes: None,
+        watch_hops: true,
         policing: None,
         seed: 1,
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use units::{BitRate, DataSize, Duration, Seeded};
 
+use crate::format::{PROTECTION_FAST_FAILOVER, PROTECTION_RESTORE, PROTECTION_SEAMLESS};
 use crate::limits::MOST_CHANGES;
 use crate::{ClassIndex, HostIndex, Recording, Treatment};
 
@@ -45,6 +46,8 @@ pub struct Flow {
     pub criticality: Criticality,
     /// What happens to it when a link breaks.
     pub protection: Protection,
+    /// Whether frames that exceed its contract may go on without a promise.
+    pub excess_goes_on: bool,
     /// How it is treated at each level of the network, the lowest first; empty if the
     /// network has no levels.
     pub by_level: Vec<Treatment>,
@@ -253,8 +256,42 @@ pub enum Protection {
         /// Whether it has to hold for faults that nobody reports, too.
         covers_any_fault: bool,
     },
+    /// The switch at which its path breaks sends its frames on by another port, by itself
+    /// (S0-4).
+    FastFailover {
+        /// The longest interruption that is no broken promise.
+        interruption: Duration,
+        /// Whether it has to hold for faults that nobody reports, too.
+        covers_any_fault: bool,
+    },
     /// Nothing: two ways carry it at the same time (S0-4).
     Seamless,
+}
+
+impl Protection {
+    /// Returns the longest interruption that is no broken promise, which may be none;
+    /// nothing if it waits.
+    #[must_use]
+    pub const fn interruption(self) -> Option<Duration> {
+        match self {
+            Self::None => None,
+            Self::Seamless => Some(Duration::ZERO),
+            Self::Restore { interruption, .. } | Self::FastFailover { interruption, .. } => {
+                Some(interruption)
+            }
+        }
+    }
+
+    /// Returns its name, as scenarios spell it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Restore { .. } => PROTECTION_RESTORE,
+            Self::FastFailover { .. } => PROTECTION_FAST_FAILOVER,
+            Self::Seamless => PROTECTION_SEAMLESS,
+        }
+    }
 }
 
 #[cfg(test)]

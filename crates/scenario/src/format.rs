@@ -11,12 +11,13 @@ pub(crate) mod profile;
 mod settings;
 
 pub(crate) use flows::{
-    COVERS_ANY, FLOW, FLOW_IMPORT, FLOW_SET, PROTECTION_RESTORE, PROTECTION_SEAMLESS,
+    COVERS_ANY, EXCESS_BEST_EFFORT, FLOW, FLOW_IMPORT, FLOW_SET, PROTECTION_FAST_FAILOVER,
+    PROTECTION_RESTORE, PROTECTION_SEAMLESS,
 };
 pub(crate) use modes::{FLOW_LEVEL, MODES};
 pub(crate) use network::{HOST, LINK, NETWORK, SWITCH};
 pub(crate) use profile::PROFILE;
-pub(crate) use settings::{ADMISSION, BROADCAST, HOSTS_FROM_SCENARIO, POLICING_OFF};
+pub(crate) use settings::{ADMISSION, BROADCAST, HOSTS_FROM_SCENARIO, POLICING_OFF, WATCHING_OFF};
 pub(crate) use settings::{CAPTURE_ALL, CLASS, CONTROLLER, EVENT, MEASUREMENT, SCENARIO};
 
 use crate::shape::Need::{self, Optional, Required};

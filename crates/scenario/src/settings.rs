@@ -24,6 +24,8 @@ pub struct Control {
     pub is_policed: bool,
     /// How much later than they came frames may be judged there; left to the world if absent.
     pub policing_tolerance: Option<Duration>,
+    /// Whether switches that can watch how long promised frames stay.
+    pub watches_hops: bool,
 }
 
 /// How the controller learns where the hosts are.

@@ -7,7 +7,7 @@
 //! that, added up for as long as the port does not pause. Each promised frame carries the
 //! worst of these on its way ([`Trail`]).
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use measure::culprit::{Deviation, Excess, Harmed, Suspect};
 use measure::load::Headers;
@@ -64,8 +64,8 @@ pub(crate) struct WatchedStage {
     pub per_frame: Duration,
     pub latency: Duration,
     busy_until: Instant,
-    /// The frames that it handed to its core, by when.
-    in_hand: VecDeque<(Instant, Trail)>,
+    /// The frames that it handed to its core, by when they had arrived.
+    in_hand: BTreeMap<Instant, Trail>,
 }
 
 /// One direction of a link as its rate has it.
@@ -111,7 +111,7 @@ impl WatchedStage {
             per_frame,
             latency,
             busy_until: Instant::ZERO,
-            in_hand: VecDeque::new(),
+            in_hand: BTreeMap::new(),
         }
     }
 }
@@ -179,31 +179,29 @@ impl HopWatch {
         }
     }
 
-    /// Takes down that the processor of a switch is done with a promised frame.
-    pub(crate) fn processed(&mut self, now: Instant, switch: usize, trail: Trail) {
+    /// Takes down that the processor of a switch is done with a promised frame that had
+    /// arrived at this time.
+    pub(crate) fn processed(&mut self, arrived: Instant, switch: usize, trail: Trail) {
         let in_hand = &mut self.switches[switch].in_hand;
-        let is_old = |(at, _): &(Instant, Trail)| now.saturating_since(*at) > LONGEST_IN_HAND;
-        if in_hand.len() == MOST_IN_HAND || in_hand.front().is_some_and(is_old) {
-            in_hand.pop_front();
+        let is_old = |at: &Instant| arrived.saturating_since(*at) > LONGEST_IN_HAND;
+        let oldest = in_hand.first_key_value().map(|(at, _)| *at);
+        if in_hand.len() == MOST_IN_HAND || oldest.as_ref().is_some_and(is_old) {
+            in_hand.pop_first();
         }
-        in_hand.push_back((now, trail));
+        in_hand.insert(arrived, trail);
     }
 
     /// Takes down that a frame of so many bytes begins to leave a port now. Returns its
-    /// trail, if its processor was done at `processed` with a promised one.
+    /// trail, if a promised one had arrived at this time.
     pub(crate) fn leaves_switch(
         &mut self,
         (now, departs): (Instant, Instant),
         (switch, binding): (usize, PortBinding),
         bytes: usize,
-        processed: Instant,
+        arrived: Instant,
     ) -> Option<Trail> {
         let behind = self.leaves(now, departs, binding, bytes);
-        let in_hand = &self.switches[switch].in_hand;
-        let place = in_hand
-            .binary_search_by_key(&processed, |(at, _)| *at)
-            .ok()?;
-        let mut trail = in_hand[place].1;
+        let mut trail = *self.switches[switch].in_hand.get(&arrived)?;
         trail.add(Suspect::Link(binding.cable as usize), behind);
         Some(trail)
     }

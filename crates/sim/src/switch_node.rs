@@ -31,6 +31,7 @@ pub struct SwitchNode {
     /// The core, unless the switch has crashed.
     pub core: Option<Switch>,
     waiting: VecDeque<PendingFrame>,
+    last_arrival: Instant,
     busy_until: Instant,
     /// The earliest wake-up of the core that stands in the calendar.
     pub wake_up: Option<Instant>,
@@ -46,8 +47,17 @@ pub struct SwitchNode {
 #[derive(Clone, Copy, Debug)]
 struct PendingFrame {
     ready: Instant,
-    port: PortNumber,
-    frame: FrameId,
+    taken: TakenFrame,
+}
+
+/// A frame that the processor of a switch is done with.
+#[derive(Clone, Copy, Debug)]
+pub struct TakenFrame {
+    /// When its last bit arrived. Of frames that arrived at once the later ones are said to
+    /// have come a nanosecond after each other, so that this tells them apart.
+    pub arrived: Instant,
+    pub port: PortNumber,
+    pub frame: FrameId,
 }
 
 impl SwitchNode {
@@ -68,6 +78,7 @@ impl SwitchNode {
             latency: part.processing.latency.round_up(),
             extra: Duration::ZERO,
             waiting: VecDeque::new(),
+            last_arrival: Instant::ZERO,
             busy_until: Instant::ZERO,
             wake_up: None,
             generation: 0,
@@ -98,12 +109,12 @@ impl SwitchNode {
             return match stage.arrive(now, port, bytes) {
                 Fate::Ready(ready) => {
                     let ready = ready + self.extra;
+                    let taken = self.taken(now, ready, (port, frame));
                     // Frames of other ports may be done earlier.
                     let later = |waiting: &PendingFrame| waiting.ready > ready;
                     let behind = self.waiting.iter().rev().take_while(|it| later(it)).count();
                     let place = self.waiting.len() - behind;
-                    self.waiting
-                        .insert(place, PendingFrame { ready, port, frame });
+                    self.waiting.insert(place, PendingFrame { ready, taken });
                     Ok(ready)
                 }
                 Fate::NoRoom => {
@@ -122,8 +133,26 @@ impl SwitchNode {
         }
         self.busy_until = self.busy_until.max(now) + self.per_frame + self.extra;
         let ready = self.busy_until + self.latency;
-        self.waiting.push_back(PendingFrame { ready, port, frame });
+        let taken = self.taken(now, ready, (port, frame));
+        self.waiting.push_back(PendingFrame { ready, taken });
         Ok(ready)
+    }
+
+    /// Notes that a frame arrived now with which the processor is done at `ready`.
+    fn taken(
+        &mut self,
+        now: Instant,
+        ready: Instant,
+        (port, frame): (PortNumber, FrameId),
+    ) -> TakenFrame {
+        let behind = self.last_arrival + Duration::from_ns(1);
+        let arrived = now.max(behind).min(ready);
+        self.last_arrival = arrived;
+        TakenFrame {
+            arrived,
+            port,
+            frame,
+        }
     }
 
     /// Returns the stage as its profile has it, for who watches it.
@@ -151,13 +180,9 @@ impl SwitchNode {
     }
 
     /// Removes the frame with which the processor is done at `now`.
-    pub fn processed(&mut self, now: Instant) -> Option<(PortNumber, FrameId)> {
-        if self.waiting.front()?.ready > now {
-            return None;
-        }
-        self.waiting
-            .pop_front()
-            .map(|waiting| (waiting.port, waiting.frame))
+    pub fn processed(&mut self, now: Instant) -> Option<TakenFrame> {
+        let done = self.waiting.pop_front_if(|waiting| waiting.ready <= now);
+        done.map(|waiting| waiting.taken)
     }
 
     /// Loses the core and every frame that waited; returns those.
@@ -169,7 +194,7 @@ impl SwitchNode {
         self.wake_up = None;
         self.waiting
             .drain(..)
-            .map(|waiting| waiting.frame)
+            .map(|waiting| waiting.taken.frame)
             .collect()
     }
 

@@ -23,7 +23,7 @@ use crate::network::{Channel, Event, Network, PortBinding, Towards};
 pub use crate::observer::Observed;
 use crate::observer::Observer;
 use crate::parts::{End, Engine, Fault, FaultAt, Node, Parts};
-use crate::switch_node::SwitchNode;
+use crate::switch_node::{SwitchNode, TakenFrame};
 pub use by_hand::Told;
 use controller::store::MemoryStore;
 
@@ -351,16 +351,21 @@ impl World {
 
     fn processed(&mut self, switch: usize) {
         let node = &mut self.switches[switch];
-        let Some((port, frame)) = node.processed(self.now) else {
+        let Some(taken) = node.processed(self.now) else {
             return;
         };
+        let TakenFrame {
+            arrived,
+            port,
+            frame,
+        } = taken;
         if let Some(core) = &mut node.core {
             let bytes = self.network.frames.bytes(frame);
-            core.handle(self.now, node.engine.input(port, bytes, self.now));
+            core.handle(self.now, node.engine.input(port, bytes, arrived));
         }
         if let (Some(watch), Some(trail)) = (&mut self.hop_watch, *self.network.frames.trail(frame))
         {
-            watch.processed(self.now, switch, trail);
+            watch.processed(arrived, switch, trail);
         }
         self.network.frames.release(frame);
         self.drain_switch(switch);

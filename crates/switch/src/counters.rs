@@ -97,6 +97,8 @@ pub struct SwitchCounters {
     pub abandoned: u64,
     /// Frames that a meter dropped.
     pub metered: u64,
+    /// Frames that lost the queue of their entry, as they exceeded a contract.
+    pub demoted: u64,
     /// Buckets that were not executed, since groups had made
     /// [`GROUP_COPIES_A_FRAME`](crate::GROUP_COPIES_A_FRAME) of the frame.
     pub buckets_skipped: u64,

@@ -241,6 +241,7 @@ impl Egress {
     ) -> FrameOutcome {
         match action {
             Action::Output(target) => return self.output(now, packet, target),
+            Action::SetQueue(_) if packet.exceeds => {}
             Action::SetQueue(queue) => packet.queue = queue,
             Action::SetField(value) => return self.set_field(packet, value),
             Action::Group(group) => self.visit_group(now, packet, group),

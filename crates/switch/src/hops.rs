@@ -20,5 +20,6 @@ mod hop_table;
 pub(crate) use hop_monitor::{Exceeded, HopMonitor, UNWATCHED, word_of};
 pub(crate) use hop_table::{HopKey, HopPlace, HopStays, Owner};
 
-/// How many records of entry, port and queue a switch keeps.
-pub const HOP_RECORDS_MAX: usize = 1024;
+/// How many records of entry, port and queue a switch keeps, one less: as many as the mark of
+/// a frame can tell apart.
+pub const HOP_RECORDS_MAX: usize = 1 << 14;

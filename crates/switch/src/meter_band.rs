@@ -17,7 +17,7 @@
 
 use units::{Duration, Instant};
 use wire::openflow;
-use wire::openflow::taktos::Police;
+use wire::openflow::taktos::{ExceedAction, Police};
 
 use crate::buffer_pool::FRAME_BYTES_MAX;
 use crate::counters::Tally;
@@ -35,6 +35,9 @@ const PER_POLICED_UNIT: u64 = 1_000_000_000;
 const OVERHEAD_BYTES: u64 = 24;
 /// The least that a frame has on the wire.
 const LEAST_BYTES: u64 = 60 + OVERHEAD_BYTES;
+
+/// The highest drop precedence (RFC 2597 section 6).
+const PRECEDENCE_MAX: u8 = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
@@ -76,6 +79,8 @@ impl Cost {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BandAction {
     Drop,
+    /// They leave by the queue of what has no promise.
+    BestEffort,
     /// Their drop precedence rises by this much.
     Remark(u8),
 }
@@ -103,7 +108,9 @@ impl Band {
     pub(crate) fn new(now: Instant, unit: Unit, band: openflow::Band, burst: Option<u32>) -> Self {
         let (rate, treatment) = match band {
             openflow::Band::Drop { rate, .. } => (rate, BandAction::Drop),
-            openflow::Band::DscpRemark { rate, levels, .. } => (rate, BandAction::Remark(levels)),
+            openflow::Band::DscpRemark { rate, levels, .. } => {
+                (rate, BandAction::Remark(levels.min(PRECEDENCE_MAX)))
+            }
         };
         let burst = match burst {
             Some(burst) => u64::from(burst) * PER_BURST_UNIT,
@@ -114,8 +121,12 @@ impl Band {
         Self::full(now, treatment, cost, (u64::from(rate), burst))
     }
 
-    /// Returns the bands that drop what exceeds a contract.
+    /// Returns the bands that hold frames to a contract.
     pub(crate) fn police(now: Instant, police: &Police) -> Vec<Self> {
+        let treatment = match police.excess {
+            ExceedAction::Drop => BandAction::Drop,
+            ExceedAction::BestEffort => BandAction::BestEffort,
+        };
         let least = police.smallest.as_bits().max(LEAST_BYTES * 8);
         let on_wire = Cost {
             per_byte: 8 * PER_POLICED_UNIT,
@@ -127,7 +138,7 @@ impl Band {
         let longest = (police.largest.as_bits() / 8).saturating_sub(OVERHEAD_BYTES);
         let mut bands = vec![Self {
             longest,
-            ..Self::full(now, BandAction::Drop, on_wire, bits)
+            ..Self::full(now, treatment, on_wire, bits)
         }];
         bands.extend(police.frames.map(|limit| {
             let by_frame = Cost {
@@ -136,7 +147,7 @@ impl Band {
                 floor: 0,
             };
             let frames = (limit.rate, limit.burst * PER_POLICED_UNIT);
-            Self::full(now, BandAction::Drop, by_frame, frames)
+            Self::full(now, treatment, by_frame, frames)
         }));
         bands
     }
@@ -294,6 +305,7 @@ mod tests {
             rate: BitRate::from_bps(rate),
             burst: DataSize::from_bytes(largest + more),
             frames,
+            excess: ExceedAction::default(),
         })
     }
 

@@ -10,6 +10,9 @@ use crate::packet::{Packet, Stale};
 use crate::rewrite;
 use crate::streams::Passing;
 
+/// What stands for a frame that leaves without a promise among levels of drop precedence.
+pub(crate) const BEST_EFFORT: u8 = 0xff;
+
 /// What meters and streams decided about a frame before it was handed to the switch, the
 /// next one last: a byte each, two for the number that a frame got.
 #[derive(Debug, Default)]
@@ -19,7 +22,8 @@ pub(crate) struct Judged {
 
 impl Judged {
     /// Notes by how many levels each of the first meters raises the drop precedence
-    /// of the next frame, which number it was given, and whether it is a copy.
+    /// of the next frame, that it leaves without a promise, which number it was given, and
+    /// whether it is a copy.
     pub(crate) fn begin(&mut self, verdicts: &[u8]) {
         self.verdicts.clear();
         self.verdicts.extend(verdicts.iter().rev());
@@ -54,6 +58,7 @@ impl Egress {
         let treatment = match self.judged.verdicts.pop() {
             None => self.judge(now, packet, index, form),
             Some(0) => None,
+            Some(BEST_EFFORT) => Some(BandAction::BestEffort),
             Some(levels) => Some(BandAction::Remark(levels)),
         };
         self.obey(packet, treatment)
@@ -91,6 +96,12 @@ impl Egress {
             Some(BandAction::Drop) => {
                 self.counters.metered += 1;
                 FrameOutcome::Ends
+            }
+            Some(BandAction::BestEffort) => {
+                // A frame is counted once, whoever says so again.
+                self.counters.demoted += u64::from(!packet.exceeds);
+                (packet.queue, packet.exceeds) = (0, true);
+                FrameOutcome::Lives
             }
             Some(BandAction::Remark(levels)) => {
                 self.change(packet, Stale::Key, |frame, headers| {

@@ -30,6 +30,8 @@ pub(crate) struct Packet {
     pub(crate) headers: Headers,
     /// The queue for the next output.
     pub(crate) queue: u8,
+    /// Whether it leaves without a promise whatever queue is set, as it exceeds a contract.
+    pub(crate) exceeds: bool,
     /// What becomes of it while it waits there.
     pub(crate) fates: QueuedFrameActions,
     pub(crate) stale: Stale,
@@ -70,6 +72,7 @@ impl Packet {
             owner: None,
             headers,
             queue: 0,
+            exceeds: false,
             fates: QueuedFrameActions::STAY,
             stale: Stale::Nothing,
         }

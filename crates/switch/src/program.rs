@@ -131,9 +131,6 @@ impl Compiler<'_> {
             if program.meter.is_some() || !matches!(self.place, InstructionSite::Entry(..)) {
                 return Err(MISPLACED);
             }
-            if self.egress.meters.policers() >= POLICERS_MAX {
-                return Err(ErrorKind::BadAction(BadAction::TooMany));
-            }
             program.police = Some(police);
             rest.next();
         }

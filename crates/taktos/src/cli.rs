@@ -75,6 +75,10 @@ enum Command {
     Rules(client::rules::Rules),
     /// Show the applications of a running controller, load, unload or reload some.
     Apps(client::apps::Apps),
+    /// Say which contracts what a source really sends keeps.
+    Contract(client::contract::ContractArgs),
+    /// Show what switches are taken to be and whether what is seen agrees, or correct one.
+    Profile(client::profiles::ProfileArgs),
     /// Change how a running controller goes about its work.
     Settings(client::settings::SettingsArgs),
     /// Shows in which criticality mode a network is, or changes that.
@@ -237,6 +241,8 @@ pub fn main() -> ExitCode {
         Command::Intents(arguments) => client::intents::intents(&arguments),
         Command::Rules(arguments) => client::rules::rules(&arguments),
         Command::Apps(arguments) => client::apps::apps(&arguments),
+        Command::Contract(arguments) => client::contract::contract(&arguments),
+        Command::Profile(arguments) => client::profiles::profile(&arguments),
         Command::Settings(arguments) => client::settings::settings(&arguments),
         Command::Mode(arguments) => client::mode::mode(&arguments),
         Command::Events(arguments) => client::events::events(&arguments),

@@ -56,6 +56,27 @@ fn the_compiled_form_changes_levels_as_the_tables_do() {
     );
 }
 
+/// S0-4: in the core's tables and in the form that the kernel walks.
+#[test]
+fn switches_that_heal_by_themselves_turn_frames_back_by_either_form_of_their_tables() {
+    let text = include_str!("../../../scenarios/fast-failover.toml");
+    let scenario = scenario("fast-failover.toml", text);
+
+    let [tables, compiled] = [SimEngine::Tables, SimEngine::Compiled]
+        .map(|engine| carry_out_by(engine, &scenario, Spare::default()));
+
+    assert_eq!(tables.verdict(), RunVerdict::Held);
+    assert_eq!(
+        tables.to_json(ShownFlows::All),
+        compiled.to_json(ShownFlows::All)
+    );
+    let flow = &tables.flows[0];
+    let turned = ["mu", "s1", "s2", "s1", "s5", "s4", "s3", "relay"];
+    assert_eq!(flow.facts.alternatives[1], turned);
+    // A sample each 0.25 ms, and the carrier is seen to be gone after 1 ms.
+    assert!(flow.lost > 0 && flow.lost <= 5, "{}", flow.lost);
+}
+
 #[test]
 fn another_seed_gives_another_report() {
     assert_ne!(

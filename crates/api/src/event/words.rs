@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use wire::openflow::taktos::ExceedAction;
+
 use super::{About, Event};
 use crate::count::Count;
 use crate::flow::{FlowId, Travels};
@@ -46,6 +48,55 @@ impl Event {
             }
             Self::ConnectionClosed { peer, reason } => {
                 write!(f, "connection from {peer} closed: {reason}")
+            }
+            other => other.of_profile(f),
+        }
+    }
+
+    fn of_profile(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ProfileContradicted {
+                flow,
+                name,
+                at,
+                explained,
+                longest,
+                certain,
+            } => {
+                let flow = named(*flow, name);
+                let why = match certain {
+                    true => "it is slower than its profile says",
+                    false => "it is slower than its profile says, or more came than is known",
+                };
+                write!(
+                    f,
+                    "switch {}: {flow} stayed up to {longest} at {at}, where {explained} are \
+                     explained: {why}",
+                    at.switch
+                )
+            }
+            Self::ProfileAdopted {
+                name,
+                processor,
+                late,
+                ..
+            } => {
+                write!(
+                    f,
+                    "switch {name} is taken to have a latency of {} and {} a frame",
+                    processor.latency, processor.per_frame
+                )?;
+                match late {
+                    0 => Ok(()),
+                    late => write!(f, "; {} may be late", Count(*late, "flow")),
+                }
+            }
+            Self::ProfileUnusable { name, .. } => write!(
+                f,
+                "what is stored of the profile of switch {name} cannot be used: left alone"
+            ),
+            Self::SwitchDoubted { name, doubt, .. } => {
+                write!(f, "switch {name} speaks of {doubt}: not believed")
             }
             other => other.by_name(f),
         }
@@ -169,7 +220,10 @@ impl Event {
             Self::ContractExceeded { .. } | Self::HopExceeded { .. } => self.of_excess(f),
             Self::Readmitted { flow, name } => {
                 let flow = named(*flow, name);
-                write!(f, "{flow} decided upon anew: a host of it moved")
+                write!(
+                    f,
+                    "{flow} decided upon anew: a host of it moved, or it goes another way"
+                )
             }
             Self::RecordUnreadable { flow } => write!(
                 f,
@@ -188,12 +242,17 @@ impl Event {
                 source,
                 at,
                 frames,
+                excess,
                 ..
             } => {
                 let flow = named(*flow, name);
+                let fate = match excess {
+                    ExceedAction::Drop => "dropped",
+                    ExceedAction::BestEffort => "sent on as best effort",
+                };
                 write!(
                     f,
-                    "host {source} exceeds the contract of {flow}: {frames} frames dropped at {at}"
+                    "host {source} exceeds the contract of {flow}: {frames} frames {fate} at {at}"
                 )
             }
             Self::HopExceeded {

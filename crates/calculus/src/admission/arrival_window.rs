@@ -28,17 +28,17 @@ impl ArrivalWindow {
 }
 
 /// Computes the window of each hop of a tree; `join` may widen the one of a
-/// stage, and with it those behind.
+/// hop, given its place and its stage, and with it those behind.
 pub(super) fn lay_windows(
     windows: &mut Vec<ArrivalWindow>,
     tree: &Tree,
     failure: Option<FailureId>,
     request: &Request,
     stages: &[Stage],
-    join: impl Fn(StageId, ArrivalWindow) -> ArrivalWindow,
+    join: impl Fn(usize, StageId, ArrivalWindow) -> ArrivalWindow,
 ) -> Result<(), Breach> {
     windows.clear();
-    for hop in &tree.hops {
+    for (at, hop) in tree.hops.iter().enumerate() {
         let window = match hop.parent {
             None => ArrivalWindow {
                 earliest: Delay::ZERO,
@@ -49,7 +49,7 @@ pub(super) fn lay_windows(
                 behind(windows[parent], stage, request.class, stages)?
             }
         };
-        windows.push(join(hop.stage, window));
+        windows.push(join(at, hop.stage, window));
     }
     Ok(())
 }

@@ -18,7 +18,8 @@ use std::sync::Arc;
 use units::Delay;
 
 use super::aggregate::Who;
-use super::groups::Groups;
+use super::correction::{ProcessorTimes, with_times};
+use super::groups::{Groups, PromisedFlows};
 use super::growth::{Grown, Headroom, Unsolvable, larger_budgets, least_budgets, needed_budget};
 use super::largest::Largest;
 use super::ledger::{FlowId, Ledger};
@@ -380,6 +381,54 @@ impl Ledger {
         let all = fit.groups.aggregates(&self.flows, with);
         let grown = larger_budgets(&slowed, self.loads.clone(), all).ok()?;
         Some(as_fast_as(&fit.floors, grown))
+    }
+
+    /// Returns the stages with another processor at one, and the least budgets with which
+    /// `flows` fit beside what is not promised.
+    pub(super) fn least_with_processor(
+        &self,
+        stage: StageId,
+        times: ProcessorTimes,
+        flows: &PromisedFlows,
+    ) -> Result<Vec<Stage>, Refusal> {
+        let unreserved = self.unreserved(stage, times, flows.clone());
+        let least = unreserved.least_with(&[], Slowdown::NONE);
+        Ok(least.map_err(Self::refusal_of)?.stages)
+    }
+
+    /// Returns the ledger with another processor at a stage and these flows, and budgets that
+    /// are chosen anew.
+    pub(super) fn refitted_with_processor(
+        &self,
+        stage: StageId,
+        times: ProcessorTimes,
+        flows: PromisedFlows,
+    ) -> Result<Self, Refusal> {
+        let mut ledger = self.unreserved(stage, times, flows);
+        ledger.refit(&[])?;
+        Ok(ledger)
+    }
+
+    /// Returns the ledger with another processor at a stage and these flows, for which
+    /// nothing is reserved yet.
+    fn unreserved(&self, stage: StageId, times: ProcessorTimes, flows: PromisedFlows) -> Self {
+        let mut ledger = self.clone();
+        let unpromised: Vec<_> = self.unpromised_work().collect();
+        let Some(fit) = &mut ledger.fit else {
+            unreachable!("budgets that are fixed are not chosen");
+        };
+        let at = stage.index();
+        fit.floors[at] = with_times(&fit.floors[at], times);
+        fit.groups = Groups::default();
+        fit.groups.singles.extend(flows.keys());
+        fit.starts_from_nothing = true;
+        ledger.stages.clone_from(&fit.floors);
+        ledger.loads = ledger.stages.iter().map(StageLoad::nothing).collect();
+        for (stage, frames) in unpromised {
+            ledger.loads[stage.index()].add_unpromised(frames);
+        }
+        ledger.flows = flows;
+        ledger
     }
 
     /// Returns the refusal for the want of budgets.

@@ -200,9 +200,14 @@ impl ReservationPlanner {
         let request = sent.request;
         let tree = &request.base;
         self.in_base.mark_all(tree);
-        lay_windows(&mut self.base, tree, None, request, stages, |_, window| {
-            window
-        })?;
+        lay_windows(
+            &mut self.base,
+            tree,
+            None,
+            request,
+            stages,
+            |_, _, window| window,
+        )?;
         self.leaves
             .note((tree, &self.base), None, request, stages)?;
         for (hop, window) in tree.hops.iter().zip(&self.base) {
@@ -224,7 +229,7 @@ impl ReservationPlanner {
         let request = sent.request;
         let (tree, eliminator) = (&redundant.tree, redundant.eliminator);
         self.in_alternative.mark_all(tree);
-        let alone = |_, window| window;
+        let alone = |_, _, window| window;
         lay_windows(&mut self.alternative, tree, None, request, stages, alone)?;
         if let Some((eliminator, at, other)) = eliminator.and_then(|stage| {
             let other = self.in_alternative.find(stage)?;
@@ -232,7 +237,7 @@ impl ReservationPlanner {
         }) {
             let copies = (self.base[at], self.alternative[other]);
             let first = copies.0.and(copies.1);
-            let join = |stage, window| if stage == eliminator { first } else { window };
+            let join = |_, stage, window| if stage == eliminator { first } else { window };
             lay_windows(&mut self.base, &request.base, None, request, stages, join)?;
             lay_windows(&mut self.alternative, tree, None, request, stages, join)?;
             // It serves both copies, each within its own window.
@@ -294,9 +299,12 @@ impl ReservationPlanner {
         let request = sent.request;
         self.in_alternative.mark_all(tree);
         let (in_base, base) = (&self.in_base, &self.base);
-        let from_base = |stage, window: ArrivalWindow| match in_base.find(stage) {
-            Some(at) => window.and(base[at]),
-            None => window,
+        let in_tree = &self.in_alternative;
+        // Frames that are turned back come to a stage again, and by another entry.
+        let is_first = |at, stage| in_tree.find(stage) == Some(at);
+        let from_base = |hop, stage, window: ArrivalWindow| match in_base.find(stage) {
+            Some(at) if is_first(hop, stage) => window.and(base[at]),
+            Some(_) | None => window,
         };
         let under = Some(failure);
         lay_windows(
@@ -309,7 +317,7 @@ impl ReservationPlanner {
         )?;
 
         let (in_alternative, alternative) = (&self.in_alternative, &self.alternative);
-        let from_alternative = |stage, window: ArrivalWindow| match in_alternative.find(stage) {
+        let from_alternative = |_, stage, window: ArrivalWindow| match in_alternative.find(stage) {
             Some(at) => window.and(alternative[at]),
             None => window,
         };
@@ -373,7 +381,12 @@ impl ReservationPlanner {
                 true => caught(of.origin),
                 false => FlowOrigin::default(),
             };
-            let by = arrival(hop.stage, origin, stages, sent, *window);
+            let mut by = arrival(hop.stage, origin, stages, sent, *window);
+            if let Some(again) = self.in_alternative.again(hop.stage) {
+                let origin = FlowOrigin::default();
+                let turned_back = self.alternative[again];
+                by = by.and(arrival(hop.stage, origin, stages, sent, turned_back));
+            }
             if by != of {
                 let instead = reservation(hop.stage, under, sent, ReservedPart::Instead { of, by });
                 self.reservations.push(instead);
@@ -503,11 +516,13 @@ fn arrival(
     }
 }
 
-/// Which stages a tree passes, and at which hop.
+/// Which stages a tree passes, and at which hop first.
 #[derive(Clone, Debug)]
 pub(super) struct MarkedStages {
     round: u64,
     marks: Vec<(u64, usize)>,
+    /// The stages that are passed again, and at which hop.
+    again: Vec<(StageId, usize)>,
 }
 
 impl MarkedStages {
@@ -515,6 +530,7 @@ impl MarkedStages {
         Self {
             round: 0,
             marks: vec![(0, 0); stages],
+            again: Vec::new(),
         }
     }
 
@@ -522,20 +538,31 @@ impl MarkedStages {
     fn mark_all(&mut self, tree: &Tree) {
         self.clear();
         for (at, hop) in tree.hops.iter().enumerate() {
-            self.mark(hop.stage, at);
+            if self.mark(hop.stage, at).is_some() {
+                self.again.push((hop.stage, at));
+            }
         }
     }
 
     /// Forgets all marks.
     pub(super) fn clear(&mut self) {
         self.round += 1;
+        self.again.clear();
     }
 
-    /// Marks a stage and returns the hop with which it was marked before.
+    /// Marks a stage, or returns the hop with which it is marked already.
     pub(super) fn mark(&mut self, stage: StageId, hop: usize) -> Option<usize> {
         let before = self.find(stage);
-        self.marks[stage.index()] = (self.round, hop);
+        if before.is_none() {
+            self.marks[stage.index()] = (self.round, hop);
+        }
         before
+    }
+
+    /// Returns the hop at which a stage is passed for the second time.
+    fn again(&self, stage: StageId) -> Option<usize> {
+        let (_, hop) = self.again.iter().find(|(again, _)| *again == stage)?;
+        Some(*hop)
     }
 
     fn find(&self, stage: StageId) -> Option<usize> {

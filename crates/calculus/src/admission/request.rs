@@ -224,7 +224,8 @@ pub enum Malformed {
         /// The stage named.
         stage: StageId,
     },
-    /// A tree passes a stage more than once.
+    /// A tree passes a stage more than once, and is no alternative that turns frames back
+    /// to a processor of the base tree.
     #[error("a tree passes stage {} twice", stage.0)]
     StageTwice {
         /// The stage.
@@ -270,20 +271,20 @@ pub(super) fn validate(
     if alternatives > MAX_ALTERNATIVES {
         return Err(Malformed::Alternatives { alternatives });
     }
-    validate_tree(&request.base, stages, seen)?;
+    validate_tree(&request.base, stages, seen, Turns::Never)?;
     let mut before = None;
     for (failure, tree) in &request.alternatives {
         if before.is_some_and(|before| before >= *failure) {
             return Err(Malformed::FailureOrder { failure: *failure });
         }
         before = Some(*failure);
-        validate_tree(tree, stages, seen)?;
+        validate_tree(tree, stages, seen, Turns::To(&request.base))?;
     }
     match &request.redundant {
         None => Ok(()),
         Some(_) if alternatives > 0 => Err(Malformed::RedundantAlternatives),
         Some(redundant) => {
-            validate_tree(&redundant.tree, stages, seen)?;
+            validate_tree(&redundant.tree, stages, seen, Turns::Never)?;
             copies::validate(&request.base, redundant)
         }
     }
@@ -365,7 +366,33 @@ fn validate_peak(request: &Request, peak: TokenBucket) -> Result<(), Malformed> 
     }
 }
 
-fn validate_tree(tree: &Tree, stages: &[Stage], seen: &mut MarkedStages) -> Result<(), Malformed> {
+/// Whether a tree may lead frames back to where they have been.
+enum Turns<'a> {
+    Never,
+    /// To processors of this tree, once to each.
+    To(&'a Tree),
+}
+
+impl Turns<'_> {
+    /// Returns whether a tree may pass `stage` again at the hop `at`, after `first`.
+    fn allows(&self, tree: &Tree, (first, at): (usize, usize), stages: &[Stage]) -> bool {
+        let Self::To(base) = self else {
+            return false;
+        };
+        let stage = tree.hops[at].stage;
+        let is_stage = |hop: &Hop| hop.stage == stage;
+        matches!(stages[stage.index()], Stage::Processing { .. })
+            && base.hops.iter().any(is_stage)
+            && !tree.hops[first + 1..at].iter().any(is_stage)
+    }
+}
+
+fn validate_tree(
+    tree: &Tree,
+    stages: &[Stage],
+    seen: &mut MarkedStages,
+    turns: Turns<'_>,
+) -> Result<(), Malformed> {
     let hops = tree.hops.len();
     if hops == 0 || hops > MAX_HOPS {
         return Err(Malformed::Hops { hops });
@@ -379,7 +406,8 @@ fn validate_tree(tree: &Tree, stages: &[Stage], seen: &mut MarkedStages) -> Resu
         if hop.parent.is_some_and(|parent| parent >= at) {
             return Err(Malformed::ParentBehind { hop: at });
         }
-        if seen.mark(stage, at).is_some() {
+        let first = seen.mark(stage, at);
+        if first.is_some_and(|first| !turns.allows(tree, (first, at), stages)) {
             return Err(Malformed::StageTwice { stage });
         }
     }

@@ -78,6 +78,17 @@ impl FlowOrigin {
     }
 }
 
+impl StageArrival {
+    /// Returns what comes if this and `other` do, from more than one place.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            share: self.share.plus(other.share),
+            peak: self.peak.plus(other.peak),
+            origin: FlowOrigin::default(),
+        }
+    }
+}
+
 impl Reservation {
     /// Returns what it adds to the sum of its stage.
     pub(super) fn share(&self) -> Share {

@@ -319,7 +319,10 @@ impl Simulation<'_> {
         if lost || self.is_second_copy(frame, stage) {
             return;
         }
-        if frame.route != Route::Redundant && self.catches_frames(frame.flow) {
+        let passed = &tree(request, frame.route).hops[..frame.hop];
+        // What is turned back comes in by other ports, and goes on as it is led from there.
+        let is_back = passed.iter().any(|hop| index(hop.stage.0) == stage);
+        if frame.route != Route::Redundant && !is_back && self.catches_frames(frame.flow) {
             let route = self.route_at(now, frame.flow);
             let hops = &tree(request, route).hops;
             if let Some(hop) = hops.iter().position(|hop| index(hop.stage.0) == stage) {

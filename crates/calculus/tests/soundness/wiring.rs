@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use calculus::admission::{FailureId, Redundant, Request, Stage, Tree};
+use calculus::admission::{FailureId, Hop, Redundant, Request, Stage, StageId, Tree};
 use calculus::min_plus::TokenBucket;
 use units::{BitRate, DataSize, Delay};
 
@@ -110,9 +110,10 @@ impl Wiring {
             flow = of_messages(flow, random);
             flow.burst = flow.burst.max(flow.largest_frame * 2);
         }
-        match random.below(6) {
+        match random.below(8) {
             0 => flow,
             1 => self.doubled(flow, random),
+            2 | 3 => self.turned_back(flow, random),
             _ => self.restored(flow, random),
         }
     }
@@ -136,6 +137,33 @@ impl Wiring {
                 flow.alternatives.push((failure, around));
             }
         }
+        flow
+    }
+
+    /// Gives a flow a way around each cable on its own that begins where frames meet the
+    /// cable: they may be led back through switches that they have passed.
+    pub fn turned_back(&self, mut flow: Request, random: &mut Prng) -> Request {
+        let to = self.last(&flow.base);
+        // Processors and ports take turns; the last port is that of the receiver.
+        for met in (0..flow.base.hops.len() - 2).step_by(2) {
+            let here = u64::from(flow.base.hops[met].stage.0);
+            let port = u64::from(flow.base.hops[met + 1].stage.0);
+            let cable = (port - self.switches) / 2;
+            let before = flow.base.hops[..met].iter().map(|hop| hop.stage);
+            let before: Vec<StageId> = before.collect();
+            let is_passed = |hop: &Hop| before.contains(&hop.stage);
+            let is_port = |hop: &&Hop| u64::from(hop.stage.0) >= self.switches;
+            let around = (0..8).map(|_| self.way(here, to, random)).find(|way| {
+                !self.takes(way, cable) && !way.hops.iter().filter(is_port).any(is_passed)
+            });
+            if let Some(around) = around {
+                let behind = around.hops.iter().map(|hop| hop.stage);
+                let tree = Tree::path(before.iter().copied().chain(behind));
+                let failure = FailureId(u32::try_from(cable).unwrap());
+                flow.alternatives.push((failure, tree));
+            }
+        }
+        flow.alternatives.sort_by_key(|(failure, _)| *failure);
         flow
     }
 

@@ -28,9 +28,9 @@ use std::time::Duration;
 
 use controller::config::Timers;
 use controller::northbound::{
-    ApplicationKind, Asker, Decision, Endpoint, FlowMatch, FrameMatch, Intent, IntentDecision,
-    IntentKind, Manifest, Permission, Protection, Reply, Request, Requirement, Scope, Traffic,
-    Transport, TransportProtocol,
+    ApplicationKind, Asker, Decision, Endpoint, ExceedAction, FlowMatch, FrameMatch, Intent,
+    IntentDecision, IntentKind, Manifest, Permission, Protection, Reply, Request, Requirement,
+    Scope, Traffic, Transport, TransportProtocol,
 };
 use units::{BitRate, DataSize};
 use wire::ethernet::EtherType;
@@ -308,6 +308,7 @@ fn requirement(number: usize, switches: u32) -> Requirement {
         class: 0,
         is_class_free: false,
         must_be_enforced: false,
+        excess: ExceedAction::Drop,
         traffic: Traffic {
             rate: BitRate::from_bps(1_000),
             burst: DataSize::from_bytes(200),

@@ -498,6 +498,7 @@ fn config(switches: u32, application: ApplicationKind, timers: Timers) -> Config
         applications: vec![Manifest::built_in(application)],
         foreign_rules: ForeignRules::Keep,
         modes: None,
+        watch_hops: true,
         policing: None,
         fit: None,
         metric: Metric::Links,

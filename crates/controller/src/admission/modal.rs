@@ -34,7 +34,7 @@ use units::Delay;
 use wire::mode_signal::Level;
 
 use crate::modes::{Modes, Service, Strategy};
-use crate::northbound::Requirement;
+use crate::northbound::{ExceedAction, Requirement};
 use crate::place::PortId;
 use crate::ways::Ways;
 
@@ -423,6 +423,7 @@ fn at_levels(
                 class,
                 is_class_free: false,
                 must_be_enforced: false,
+                excess: ExceedAction::Drop,
                 traffic,
                 deadline: deadline.map(|deadline| deadline.saturating_sub(lateness)),
                 ..requirement.clone()

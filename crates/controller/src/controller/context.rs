@@ -3,6 +3,7 @@
 //!
 //! It is given to all of them and knows none.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use units::Instant;
@@ -16,6 +17,7 @@ use crate::place::{LinkEnds, PortId};
 use crate::session::Sessions;
 
 use super::policing::Policing;
+use super::profile_watch::SlowSwitch;
 
 /// Whether the store has told all that it kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +81,8 @@ pub struct Context {
     pub parameters: Arc<Parameters>,
     /// Which switches can hold sources to their contracts.
     pub policing: Policing,
+    /// Where frames stayed for longer than profiles explain.
+    pub slow_switches: BTreeMap<DatapathId, SlowSwitch>,
     /// Whether something has changed on which promises may rest, since they were looked
     /// at last.
     pub are_promises_stale: bool,
@@ -103,6 +107,7 @@ impl Context {
             counters: Counters::default(),
             parameters: Arc::new(Parameters::new(config)),
             policing: Policing::new(config.policing),
+            slow_switches: BTreeMap::new(),
             are_promises_stale: false,
             are_modes_stale: true,
             memory: Memory::Incomplete,
@@ -124,6 +129,12 @@ impl Context {
     pub fn is_suspect(&self, datapath: DatapathId) -> bool {
         let heard = self.heard_at(datapath);
         heard.is_none_or(|at| self.now.saturating_since(at) >= self.timers.silence_allowed())
+    }
+
+    /// Returns whether a switch speaks version 1.0 of OpenFlow.
+    pub fn is_narrow(&self, datapath: DatapathId) -> bool {
+        let slot = self.sessions.of_switch(datapath);
+        slot.is_some_and(|slot| self.sessions.narrow().contains(&slot))
     }
 
     /// Returns when something last arrived from a switch, if its session stands.
@@ -177,6 +188,9 @@ impl Context {
             | Request::Flow(_)
             | Request::HopsAfter { .. }
             | Request::Promises
+            | Request::Profiles
+            | Request::SuggestContract(_)
+            | Request::CorrectProfile { .. }
             | Request::Reconcile(_)
             | Request::Settings
             | Request::Configure(_)

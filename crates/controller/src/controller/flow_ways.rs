@@ -5,10 +5,13 @@ use std::sync::Arc;
 use wire::ethernet::MacAddress;
 
 use crate::admission::{Refused, Reserved};
+use crate::failover::Failover;
 use crate::northbound::{Protection, Requirement};
-use crate::path::{Apart, Graph, SimplePath, Tree, find_disjoint, find_tree, join};
+use crate::path::{
+    Apart, Graph, NoDetour, SimplePath, Tree, find_disjoint, find_tree, join, local_detours,
+};
 use crate::place::{LinkEnds, PortId};
-use crate::refusal::Refusal;
+use crate::refusal::{LocalLack, Refusal};
 use crate::seamless::{self, SeamlessError};
 use crate::ways::{Provision, Ways};
 
@@ -180,7 +183,7 @@ impl Promises {
             &base,
         )
         .ok()?;
-        course.ways = Arc::new(Ways::new(base, alternatives));
+        course.ways = Arc::new(Ways::provided(provision(requirement), base, alternatives));
         self.reserve(requirement, course).ok()
     }
 
@@ -208,7 +211,7 @@ impl Promises {
         }
         let (base, alternatives) =
             Self::find_ways(ctx, topology, requirement, source, destinations)?;
-        let ways = Arc::new(Ways::new(base, alternatives));
+        let ways = Arc::new(Ways::provided(provision(requirement), base, alternatives));
         if let Some(ends) = ends {
             self.known_ways.insert(ends, Arc::clone(&ways));
         }
@@ -258,8 +261,12 @@ impl Promises {
             |avoid: &[LinkEnds]| find_tree(&topology.view, source, destinations, avoid, &cost);
         let provision = provision(requirement);
         let mut alternatives = Vec::new();
-        if matches!(provision, Provision::BaseOnly | Provision::Twice) {
-            return Ok(alternatives);
+        match provision {
+            Provision::BaseOnly | Provision::Twice => return Ok(alternatives),
+            Provision::Locally => {
+                return Self::find_local(ctx, topology, requirement, destinations, base);
+            }
+            Provision::WherePossible | Provision::Everywhere => {}
         }
         for link in base.links() {
             match find(&[link]) {
@@ -278,9 +285,55 @@ impl Promises {
     }
 }
 
+impl Promises {
+    /// Finds what switches do by themselves when a link of a base tree breaks.
+    fn find_local(
+        ctx: &Context,
+        topology: &Topology,
+        requirement: &Requirement,
+        destinations: &[PortId],
+        base: &Tree,
+    ) -> Result<Vec<(LinkEnds, Tree)>, Refusal> {
+        let lacking = |why| Refusal::NoFastFailover { why };
+        let [destination] = *destinations else {
+            let count = destinations.len();
+            return Err(lacking(LocalLack::Receivers { count }));
+        };
+        if requirement.modes.is_some() {
+            return Err(lacking(LocalLack::Levels));
+        }
+        let cost = ctx.cost(requirement.class);
+        let found = local_detours(&topology.view, base, destination, &cost);
+        let alternatives = found.map_err(|why| match why {
+            NoDetour::NoWay(link) => Refusal::NoAlternative {
+                link: ctx.name_of_link(link),
+                from: requirement.source.clone(),
+                to: name_of_destination(requirement, destinations, destination),
+            },
+            NoDetour::Ambiguous(link) => lacking(LocalLack::Ambiguous {
+                link: ctx.name_of_link(link),
+            }),
+        })?;
+        for (at, (_, tree)) in alternatives.iter().enumerate() {
+            let (here, there) = (&base.branches[at], &tree.branches[at]);
+            let ports = (here.outputs.first(), there.outputs.first());
+            let failover = ports
+                .0
+                .zip(ports.1)
+                .and_then(|(primary, backup)| Failover::new(here.input, *primary, *backup));
+            if failover.is_none() || ctx.is_narrow(here.datapath) {
+                let switch = ctx.name_of_switch(here.datapath);
+                return Err(lacking(LocalLack::Group { switch }));
+            }
+        }
+        Ok(alternatives)
+    }
+}
+
 /// Returns how far a flow is to be provided for.
 fn provision(requirement: &Requirement) -> Provision {
     match (requirement.deadline, requirement.protection) {
+        (_, Protection::FastFailover { .. }) => Provision::Locally,
         (Some(_), Protection::None) => Provision::BaseOnly,
         (Some(_), Protection::Restore { .. }) => Provision::Everywhere,
         (_, Protection::Seamless) => Provision::Twice,

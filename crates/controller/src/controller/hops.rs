@@ -2,27 +2,89 @@
 //! the budgets of their queues, say unasked where frames stayed longer, and tell the rest
 //! when somebody wants to know.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use units::{Delay, Duration};
+use units::{Delay, Duration, Instant};
 use wire::openflow::taktos::{HopConfig, HopEvent, HopMessage, WatchedQueue};
 use wire::openflow::{DatapathId, PortNumber, QueueId, Sequence, TransactionId};
 
 use crate::admission::{LedgerPlace as StagePlace, Reservations};
 use crate::desired::EntryOwner;
 use crate::flows::Flow;
-use crate::northbound::{Event, FlowHops, FlowId, HopSeen, Reply};
+use crate::hop_audit::LONGEST_BELIEVED;
+use crate::northbound::{Event, FlowHops, FlowId, HopSeen, Reply, RequestId};
 use crate::place::{Place, PortId};
 
+use super::profile_watch::is_contradiction;
 use super::{Context, Network, Promises};
 
-/// What switches were told of their budgets.
-#[derive(Debug, Default)]
+/// How long somebody waits for what switches say of stays; who has not said it by then is not
+/// waited for.
+const ANSWERED_WITHIN: Duration = Duration::from_ms(500);
+/// The most who wait; others are told what was said before.
+const WAITING_MAX: usize = 64;
+
+/// Somebody who waits for what switches say.
+#[derive(Clone, Copy, Debug)]
+struct PendingHops {
+    id: RequestId,
+    after: FlowId,
+    most: usize,
+    until: Instant,
+}
+
+/// What switches were told of their budgets, and who waits for what they say.
+#[derive(Debug)]
 pub struct HopBudgets {
+    /// Whether anything is to be watched.
+    is_wanted: bool,
     told: BTreeMap<DatapathId, Vec<WatchedQueue>>,
+    waiting: Vec<PendingHops>,
+    /// The budgets of queues that switches were told since they are connected.
+    ever_told: BTreeMap<DatapathId, BTreeSet<(PortNumber, QueueId, Duration)>>,
     /// How often budgets had been chosen and how many stages there were when switches were
     /// told.
     seen: Option<(u64, usize, u64)>,
+}
+
+/// The most budgets that a switch is remembered to have been told.
+const MAX_REMEMBERED: usize = 16_384;
+
+impl HopBudgets {
+    pub const fn new(is_wanted: bool) -> Self {
+        Self {
+            is_wanted,
+            told: BTreeMap::new(),
+            waiting: Vec::new(),
+            ever_told: BTreeMap::new(),
+            seen: None,
+        }
+    }
+
+    /// Returns whether a switch was told the budget of which it says that frames exceeded it.
+    pub(super) fn has_told(&self, datapath: DatapathId, said: &HopEvent) -> bool {
+        let told = self.ever_told.get(&datapath);
+        told.is_some_and(|told| told.contains(&(said.port, said.queue, said.budget)))
+    }
+
+    /// Has all switches be told anew what is other than they were told.
+    pub(super) const fn look_again(&mut self) {
+        self.seen = None;
+    }
+
+    /// Takes note of what a switch is told.
+    fn note(&mut self, datapath: DatapathId, queues: Vec<WatchedQueue>) {
+        let ever = self.ever_told.entry(datapath).or_default();
+        if ever.len() + queues.len() > MAX_REMEMBERED {
+            ever.clear();
+        }
+        ever.extend(
+            queues
+                .iter()
+                .filter_map(|it| Some((it.port, it.queue, it.budget?))),
+        );
+        self.told.insert(datapath, queues);
+    }
 }
 
 impl Promises {
@@ -35,7 +97,11 @@ impl Promises {
             return;
         }
         self.hops.seen = now;
-        let mut budgets = budgets_of(&self.reservations);
+        let mut budgets = match self.hops.is_wanted {
+            true => budgets_of(&self.reservations),
+            // A switch that another controller has told before watches nothing any more.
+            false => BTreeMap::new(),
+        };
         self.hops
             .told
             .retain(|datapath, _| ctx.policing.is_able(*datapath));
@@ -50,26 +116,34 @@ impl Promises {
             let queues = Sequence::of(&wanted);
             let message = HopMessage::Config(HopConfig { queues });
             message.emit(TransactionId(0), ctx.outbox.to(slot));
-            self.hops.told.insert(datapath, wanted);
+            self.hops.note(datapath, wanted);
         }
     }
 
     /// Has a switch be told anew what it may have forgotten.
     pub fn forget_told_budgets(&mut self, datapath: DatapathId) {
         self.hops.told.remove(&datapath);
+        self.hops.ever_told.remove(&datapath);
+        self.profiles.begin_anew(datapath);
         self.hops.seen = None;
     }
 
     /// Tells of frames that stayed longer at a hop than it has promised.
     pub fn hop_exceeded(
+        &mut self,
         ctx: &mut Context,
-        network: &Network,
+        network: &mut Network,
         datapath: DatapathId,
         said: &HopEvent,
     ) {
-        let Some(flow) = flow_of(network, datapath, said.cookie) else {
+        let id = flow_of(network, datapath, said.cookie).map(|flow| flow.id);
+        self.note_exceeded(ctx, network, (datapath, id), said);
+        let Some(flow) = id.and_then(|id| network.owners.flows.get(id)) else {
             return;
         };
+        if is_contradiction(said) {
+            return;
+        }
         let at = PortId::new(datapath, said.port);
         ctx.outbox.notify(Event::HopExceeded {
             flow: flow.id,
@@ -81,20 +155,58 @@ impl Promises {
         });
     }
 
-    /// Lists what hops have said of the flows with numbers above `after`, at most so many, and
-    /// asks switches anew.
+    /// Lists what hops have said of the flows with numbers above `after`, at most so many, once
+    /// the switches have answered that are asked anew.
     pub fn list_hops(
+        &mut self,
         ctx: &mut Context,
         network: &mut Network,
-        after: FlowId,
-        most: usize,
-    ) -> Reply {
+        id: RequestId,
+        (after, most): (FlowId, usize),
+    ) {
         network.tables.ask_for_counts(ctx);
-        let flows = network.owners.flows.after(after);
-        let promised = flows.filter(|flow| flow.is_admitted());
-        let listed = promised.take(most).map(|flow| hops_of(ctx, flow));
-        Reply::Hops(listed.collect())
+        let waiting = PendingHops {
+            id,
+            after,
+            most,
+            until: ctx.now + ANSWERED_WITHIN,
+        };
+        match self.hops.waiting.len() < WAITING_MAX && is_awaited(ctx) {
+            true => self.hops.waiting.push(waiting),
+            false => waiting.answer(ctx, network),
+        }
     }
+
+    /// Answers those who wait for what switches say, if they have said it or take too long.
+    pub fn answer_hops(&mut self, ctx: &mut Context, network: &Network) {
+        if self.hops.waiting.is_empty() {
+            return;
+        }
+        let (now, is_awaited) = (ctx.now, is_awaited(ctx));
+        let is_over = |it: &mut PendingHops| !is_awaited || now >= it.until;
+        for waiting in self.hops.waiting.extract_if(.., is_over) {
+            waiting.answer(ctx, network);
+        }
+    }
+}
+
+impl PendingHops {
+    fn answer(self, ctx: &mut Context, network: &Network) {
+        let flows = network.owners.flows.after(self.after);
+        let promised = flows.filter(|flow| flow.is_admitted());
+        let listed = promised.take(self.most).map(|flow| hops_of(ctx, flow));
+        let reply = Reply::Hops(listed.collect());
+        ctx.outbox.reply(self.id, reply);
+    }
+}
+
+/// Returns whether a switch is to say yet what it has seen of stays.
+fn is_awaited(ctx: &Context) -> bool {
+    let mut ready = ctx.sessions.ready();
+    ready.any(|(_, slot)| {
+        let session = ctx.sessions.get(slot);
+        session.is_some_and(|session| session.telemetry.hops.is_awaited())
+    })
 }
 
 fn flow_of(
@@ -191,7 +303,8 @@ fn observed(ctx: &Context, flow: &Flow) -> Option<Duration> {
         for port in &branch.outputs {
             let seen = session.telemetry.hops.said.get(&(flow.id, *port))?;
             let behind = ctx.parameters.of(branch.datapath).port(*port).propagation;
-            let at = before + Delay::from_ns(seen.longest.as_ns()) + behind;
+            let stay = Some(seen.longest).filter(|it| *it <= LONGEST_BELIEVED)?;
+            let at = before + Delay::from(stay) + behind;
             after.insert(*port, at);
             longest = longest.max(Some(at));
         }

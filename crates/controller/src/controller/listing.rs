@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::desired::{EntryOwner, Outcome};
 use crate::flows::Flow;
 use crate::northbound::{
-    self, Accepted, Alternative, Cover, FlowId, FlowSummary, PromisedFlow, Protection, Reply,
+    self, Accepted, Alternative, Cover, FlowId, FlowSummary, PromisedFlow, Reply,
 };
 
 use super::{Context, Network, Owners, Promises};
@@ -95,10 +95,11 @@ impl Promises {
     /// Returns which failures the promised interruption of a flow covers.
     fn cover(ctx: &Context, flow: &Flow) -> Option<Cover> {
         flow.admission.guarantee?;
-        match flow.admission.requirement.protection {
-            Protection::None => None,
-            Protection::Restore { interruption, .. } => Some(ctx.timers.cover(interruption)),
-            Protection::Seamless => Some(Cover::Any),
+        let protection = flow.admission.requirement.protection;
+        if protection == Protection::Seamless {
+            return Some(Cover::Any);
         }
+        let (interruption, _) = protection.interruption()?;
+        Some(ctx.timers.cover(interruption))
     }
 }

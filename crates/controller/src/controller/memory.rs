@@ -23,6 +23,9 @@ impl Controller {
                 (Key::Admission(id), Some(record)) => {
                     self.promises.admitted(ctx, network, FlowId(id), &record)
                 }
+                (Key::Profile(datapath), Some(record)) => {
+                    self.promises.profile_kept(ctx, network, datapath, &record)
+                }
                 (Key::Admission(id), None) => self.promises.withdrawn(ctx, network, FlowId(id)),
                 (Key::Leaving(number), Some(record)) => {
                     self.promises
@@ -52,6 +55,7 @@ impl Controller {
                 (Key::Mode, Some(record)) => self.modes.orders_kept(ctx, network, &record),
                 (
                     Key::Leaving(_)
+                    | Key::Profile(_)
                     | Key::Switch(_)
                     | Key::Seen(_)
                     | Key::Link(_)
@@ -63,6 +67,7 @@ impl Controller {
             },
             StoreEvent::Rejected(key) => match key {
                 Key::Admission(id) => self.promises.rejected(ctx, &mut network.owners, FlowId(id)),
+                Key::Profile(datapath) => self.promises.profile_rejected(ctx, datapath),
                 // It is counted all the same, as long as this instance runs.
                 Key::Leaving(_) => {}
                 Key::Intent(id) => {
@@ -84,6 +89,7 @@ impl Controller {
     /// Begins to act: all that was kept is known.
     fn replayed(&mut self) {
         let Self { ctx, network, .. } = self;
+        self.promises.decide_who_is_late(ctx, network);
         ctx.memory = Memory::Complete;
         self.promises.follow_budgets(ctx, &mut network.owners);
         // By then every link that is there has been seen.

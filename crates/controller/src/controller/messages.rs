@@ -2,8 +2,8 @@
 
 use wire::openflow::taktos::HopMessage;
 use wire::openflow::{
-    BadRequest, DatapathId, ErrorKind, ErrorMessage, HEADER_LENGTH, Header, Message, PortStatus,
-    PortStatusReason, TransactionId,
+    BadRequest, DatapathId, ErrorKind, ErrorMessage, GroupModFailed, HEADER_LENGTH, Header,
+    Message, PortStatus, PortStatusReason, TransactionId,
 };
 
 use crate::northbound::{Detection, Event};
@@ -12,7 +12,7 @@ use crate::session::{CloseReason, ConnectionId, Session, SessionStep, Slot, port
 use crate::view::{Carrier, Control, Port};
 
 use super::context::Memory;
-use super::{Controller, HostDesk, Network, Programs, Promises, Southbound, Topology};
+use super::{Controller, HostDesk, Network, Programs, Southbound, Topology};
 
 impl Controller {
     pub(super) fn connected(&mut self, connection: ConnectionId) {
@@ -252,15 +252,19 @@ impl Controller {
             Message::RoleReply(said) => self.role_said(slot, datapath, *said),
             Message::Police(said) => network.contract_exceeded(ctx, datapath, said),
             Message::Hop(HopMessage::Event(said)) => {
-                Promises::hop_exceeded(ctx, network, datapath, said);
+                self.promises.hop_exceeded(ctx, network, datapath, said);
             }
             Message::MultipartReply(reply) if self.modes.mode_reported(ctx, datapath, reply) => {}
             Message::MultipartReply(reply)
                 if network.policing_answered(ctx, (datapath, transaction), reply) => {}
             Message::MultipartReply(reply) => {
                 let Network { tables, owners, .. } = network;
-                if !tables.counts_reported(ctx, slot, datapath, transaction, reply) {
-                    tables.reported(ctx, owners, datapath, transaction, reply);
+                match tables.counts_reported(ctx, slot, datapath, transaction, reply) {
+                    true => {
+                        self.promises.hops_reported(ctx, network, datapath);
+                        self.promises.sent_reported(ctx, datapath);
+                    }
+                    false => tables.reported(ctx, owners, datapath, transaction, reply),
                 }
             }
             Message::Hello(_)
@@ -423,6 +427,10 @@ impl Controller {
         error: &ErrorMessage<'_>,
     ) {
         let Self { ctx, network, .. } = self;
+        if error.kind == ErrorKind::GroupModFailed(GroupModFailed::GroupExists) {
+            // As it may, from before: it is made what it should be (`Failover::emit`).
+            return;
+        }
         if error.kind == ErrorKind::BadRequest(BadRequest::IsSlave) {
             return self.leave_to_other(slot, datapath);
         }

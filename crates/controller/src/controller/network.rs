@@ -59,6 +59,23 @@ impl Network {
         self.set_rules(ctx, subject, Vec::new());
     }
 
+    /// Has a flow whose switches have changed its way by themselves stay on that.
+    fn follow_switches(&mut self, ctx: &mut Context, id: FlowId) {
+        let Some(flow) = self.owners.flows.get(id) else {
+            return;
+        };
+        let subject = EntryOwner::Flow(id);
+        let is_settled =
+            self.tables.moves.way_to(id).is_none() && self.tables.desired.is_owner(subject);
+        if !flow.is_healed_locally() || !is_settled {
+            return;
+        }
+        let wanted = flow.content(&flow.way);
+        if self.tables.desired.content(subject) != wanted {
+            self.set_content_at_once(ctx, subject, &wanted);
+        }
+    }
+
     /// Makes contract and guards of some of the flows what they should be whose way is another
     /// one.
     pub fn guard_some(&mut self, ctx: &mut Context) {
@@ -67,6 +84,7 @@ impl Network {
                 return;
             };
             self.follow_contract(ctx, id);
+            self.follow_switches(ctx, id);
             let subject = EntryOwner::Guard(id);
             let flow = self.owners.flows.get(id);
             let wanted = flow.map(Flow::guards).unwrap_or_default();
@@ -109,6 +127,7 @@ impl Network {
         let Some(flow) = self.owners.flows.get(id) else {
             return;
         };
+        self.tables.want_failovers(ctx, flow);
         let way = self.topology.best_way(ctx, flow);
         if way == Way::Base
             && flow.way == Way::Base
@@ -155,6 +174,7 @@ impl Network {
         let Some(flow) = self.owners.flows.get(id) else {
             return;
         };
+        self.tables.want_failovers(ctx, flow);
         let way = self.topology.best_way(ctx, flow);
         self.owners.flows.set_way(id, way.clone());
         if let Some(part) = self.plan_way(id, way) {

@@ -18,7 +18,8 @@ use units::Delay;
 use crate::admission::{LedgerPlace, Refused};
 use crate::flows::BEST_EFFORT;
 use crate::northbound::{
-    FlowMatch, FoundPath, MAX_PATHS, NoPath, PathLoad, PathQuery, PathWish, Protection, Requirement,
+    ExceedAction, FlowMatch, FoundPath, MAX_PATHS, NoPath, PathLoad, PathQuery, PathWish,
+    Protection, Requirement,
 };
 use crate::path::{Apart, Graph, Ranking, SimplePath, Tree, find_disjoint};
 use crate::place::{LinkEnds, PortId};
@@ -262,6 +263,7 @@ fn requirement(load: PathLoad) -> Result<Requirement, NoPath> {
         class: load.class,
         is_class_free: false,
         must_be_enforced: false,
+        excess: ExceedAction::Drop,
         traffic: load.traffic,
         deadline: Some(load.deadline),
         protection: Protection::None,

@@ -1,5 +1,7 @@
 //! Who is held to his contract: the switch that a promised flow enters first drops what
-//! exceeds it, where it can (IEEE 802.1Qci).
+//! exceeds it, where it can (IEEE 802.1Qci), or sends it on as best effort. Then each later
+//! switch polices as well, by what it is promised to get at most: else its entry would put
+//! the excess into the promised queue (docs/decisions/0031-excess-is-policed-at-every-switch.md).
 //!
 //! Which switches can is asked when they connect. Until they have said so, and of those
 //! that cannot, the promises of others trust the source.
@@ -7,18 +9,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use calculus::admission::FrameBucket;
-use units::{Delay, Duration};
+use units::{DataSize, Delay, Duration};
 use wire::openflow::multipart::{MultipartReply, MultipartRequest, ReplyBody, RequestBody};
 use wire::openflow::taktos::{Answer, FrameLimit, Police, PoliceEvent, Question};
 use wire::openflow::{DatapathId, TransactionId};
 
 use crate::desired::EntryOwner;
-use crate::northbound::{Event, FlowId};
+use crate::northbound::{Event, ExceedAction, FlowId, Requirement, Traffic};
 use crate::place::{Place, PortId};
 use crate::record::Admission;
+use crate::rules::PolicedContract;
 use crate::session::Slot;
 
 use super::{Context, Network};
+
+/// The most that a flow may send within its deadline whose excess goes on.
+const EXCESS_JITTER_MAX: DataSize = DataSize::from_bytes(100_000_000);
 
 /// What is known of who can police.
 #[derive(Debug)]
@@ -79,15 +85,15 @@ impl Policing {
 }
 
 impl Context {
-    /// Returns the contract of a flow that has a promise, as the switch that it enters first
-    /// is to police it, and the port where it comes in; nothing where its source is trusted.
+    /// Returns what switches are to police of a flow that has a promise; nothing where its
+    /// source is trusted.
     ///
     /// Frames are judged at their last bits, and a switch may be late with that. So they may
     /// be closer together than when they left: what is granted at once grows by the rate in
     /// the time of the largest frame on the first link, of the switch's latency, and of the
     /// tolerance. What a flow gets at levels of criticality is watched by its monitor, which
     /// raises the level; it is not policed.
-    pub(crate) fn contract(&self, admission: &Admission) -> Option<(PortId, Police)> {
+    pub(crate) fn contract(&self, admission: &Admission) -> Option<PolicedContract> {
         let tolerance = self.policing.tolerance?;
         let Admission {
             requirement,
@@ -104,14 +110,43 @@ impl Context {
         let on_link = switch.port(source.port).rate;
         let on_link = on_link.time_to_send(traffic.largest_frame);
         let late = on_link + latency + Delay::from_ns(tolerance.as_ns());
-        let police = Police {
-            smallest: traffic.smallest_frame,
-            largest: traffic.largest_frame,
-            rate: traffic.rate,
-            burst: traffic.burst + traffic.rate.most_in(late),
-            frames: traffic.frames.map(|frames| frames_at_once(frames, late)),
-        };
-        police.is_countable().then_some((*source, police))
+        let later = self.later_contract(admission, tolerance);
+        let excess = later.map_or(ExceedAction::Drop, |later| later.excess);
+        let first = police(&traffic, late, excess);
+        first.is_countable().then_some(PolicedContract {
+            at: *source,
+            first,
+            later,
+        })
+    }
+
+    /// Returns what later switches are to police of a flow whose excess may go on as best
+    /// effort; nothing if it may not, or a switch on one of its ways could not tell it from
+    /// what is promised.
+    ///
+    /// A frame comes to any switch within its deadline. So in any time no more comes than the
+    /// contract grants with the deadline as jitter: with so large a burst the flow is admitted
+    /// ([`admitted_traffic`]), however its ways and budgets change.
+    fn later_contract(&self, admission: &Admission, tolerance: Duration) -> Option<Police> {
+        let requirement = &admission.requirement;
+        let deadline = jitter_of_excess(requirement)?;
+        let alternatives = admission.ways.alternatives.iter().map(|(_, tree)| tree);
+        let mut trees = std::iter::once(&admission.ways.base).chain(alternatives);
+        let can = |datapath| self.policing.able.contains(&datapath);
+        if !trees.all(|tree| tree.branches.iter().all(|it| can(it.datapath))) {
+            return None;
+        }
+        let late = deadline + Delay::from_ns(tolerance.as_ns());
+        let later = police(&requirement.traffic, late, ExceedAction::BestEffort);
+        later.is_countable().then_some(later)
+    }
+
+    /// Returns how much before its time a policer may let pass what a source sends.
+    pub(super) fn let_through_early(&self) -> Delay {
+        let switches = self.parameters.switches.values();
+        let latencies = switches.filter_map(|switch| Some(switch.processing?.latency));
+        let tolerance = self.policing.tolerance.unwrap_or_default();
+        latencies.max().unwrap_or_default() + tolerance.into()
     }
 
     /// Asks a switch whether it can police. `transaction` is nobody else's.
@@ -174,7 +209,7 @@ impl Network {
             return;
         };
         let contract = ctx.contract(&flow.admission);
-        if *flow.rule.contract() == contract {
+        if flow.rule.contract() == contract.as_ref() {
             return;
         }
         flow.rule.set_contract(contract);
@@ -201,6 +236,10 @@ impl Network {
             return;
         };
         let at = PortId::new(datapath, entry.input);
+        // What exceeds at a later switch was said of the first, or is late by others' fault.
+        if at != known.admission.source {
+            return;
+        }
         ctx.outbox.notify(Event::ContractExceeded {
             flow,
             name: Some(known.admission.requirement.name.clone()),
@@ -208,7 +247,51 @@ impl Network {
             at: Place::new(at, ctx.name_of_switch(datapath)),
             frames: said.since_last,
             frames_in_all: entry.exceeded,
+            excess: entry.excess,
         });
+    }
+}
+
+/// Returns what a flow is counted as that was admitted with this requirement: whoever may
+/// send more as best effort comes to later switches with what is granted there at once.
+pub(crate) fn admitted_traffic(requirement: &Requirement) -> Traffic {
+    let traffic = requirement.traffic;
+    match jitter_of_excess(requirement) {
+        None => traffic,
+        Some(deadline) => Traffic {
+            burst: traffic.burst + traffic.rate.most_in(deadline),
+            frames: traffic.frames.map(|frames| {
+                let FrameLimit { rate, burst } = frames_at_once(frames, deadline);
+                FrameBucket {
+                    rate_per_second: rate,
+                    burst,
+                }
+            }),
+            ..traffic
+        },
+    }
+}
+
+/// Returns by how much later than they were due frames of a flow are taken to come to
+/// switches behind the first, if what exceeds its contract may go on; nothing where that is
+/// more than a switch can count.
+fn jitter_of_excess(requirement: &Requirement) -> Option<Delay> {
+    let goes_on = requirement.excess == ExceedAction::BestEffort && requirement.modes.is_none();
+    let deadline = requirement.deadline.filter(|_| goes_on)?;
+    let rate = u128::from(requirement.traffic.rate.as_bps());
+    let bits = rate * u128::from(deadline.as_ps()) / 1_000_000_000_000;
+    (bits <= u128::from(EXCESS_JITTER_MAX.as_bits())).then_some(deadline)
+}
+
+/// Returns a contract as a switch polices it to which frames come up to so late.
+fn police(traffic: &Traffic, late: Delay, excess: ExceedAction) -> Police {
+    Police {
+        smallest: traffic.smallest_frame,
+        largest: traffic.largest_frame,
+        rate: traffic.rate,
+        burst: traffic.burst + traffic.rate.most_in(late),
+        frames: traffic.frames.map(|frames| frames_at_once(frames, late)),
+        excess,
     }
 }
 

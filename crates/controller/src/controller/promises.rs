@@ -3,8 +3,8 @@
 //! A promise is said to hold if everything that it rests on was confirmed lately: every
 //! switch on the way that the flow takes is heard and was compared, every link is up by
 //! probes, every entry was confirmed, the ports of its hosts have a carrier, nobody
-//! else claims to be one of them, the way is one that was reserved, and no more is broken
-//! than promises cover. Whoever asks is told
+//! else claims to be one of them, the way is one that was reserved, no switch on it is slower
+//! than its profile explains, and no more is broken than promises cover. Whoever asks is told
 //! what is known at that moment. Changes are told as events, by going through all flows
 //! a slice at a time whenever something has changed that a promise may rest on.
 //!
@@ -26,7 +26,9 @@ use crate::view::Carrier;
 use crate::ways::KnownWays;
 
 use super::context::Memory;
+use super::contracts::ContractWatch;
 use super::hops::HopBudgets;
+use super::profile_watch::ProfileWatch;
 use super::requests::Desk;
 use super::{Context, ModeDesk, Network, Owners, Tables, Topology};
 
@@ -63,6 +65,11 @@ impl Judging {
         }
     }
 
+    /// Takes note that guarantees are known with the budgets that were chosen last.
+    pub const fn follow(&mut self, choices: u64) {
+        self.choices = choices;
+    }
+
     /// Returns when flows are to be judged.
     pub fn deadline(&self, now: Instant, is_stale: bool) -> Option<Instant> {
         match (self.after, is_stale) {
@@ -88,16 +95,20 @@ pub struct Promises {
     pub desk: Desk,
     pub judging: Judging,
     pub hops: HopBudgets,
+    pub profiles: ProfileWatch,
+    pub contracts: ContractWatch,
 }
 
 impl Promises {
-    pub fn new(now: Instant, reservations: Reservations) -> Self {
+    pub fn new(now: Instant, reservations: Reservations, watch_hops: bool) -> Self {
         Self {
             reservations,
             known_ways: KnownWays::default(),
             desk: Desk::default(),
             judging: Judging::new(now),
-            hops: HopBudgets::default(),
+            hops: HopBudgets::new(watch_hops),
+            profiles: ProfileWatch::default(),
+            contracts: ContractWatch::default(),
         }
     }
 }
@@ -214,7 +225,7 @@ impl Promises {
         }
     }
 
-    fn too_much_broken(network: &Network) -> Option<usize> {
+    pub(super) fn too_much_broken(network: &Network) -> Option<usize> {
         network
             .owners
             .promises_are_suspended(&network.topology)
@@ -228,6 +239,9 @@ impl Promises {
         let say = |state, cause| (state, Some(cause), None);
         if flow.reservation.is_none() {
             return say(PromiseState::Broken, Cause::NotReserved);
+        }
+        if let Some(by) = flow.late_by() {
+            return say(PromiseState::Broken, Cause::TooLate(by.round_up()));
         }
         if let Some(links) = broken {
             return say(PromiseState::NotCovered, Cause::TooMuchBroken(links));
@@ -245,6 +259,7 @@ impl Promises {
             .or_else(|| Self::unseen(&network.topology, flow, tree))
             .or_else(|| Self::unconfirmed_entry(ctx, &network.tables, flow, tree))
             .or_else(|| Self::disputed(ctx, &network.topology, flow))
+            .or_else(|| Self::slow(ctx, flow, tree))
             .unwrap_or(HOLDS)
     }
 
@@ -293,6 +308,26 @@ impl Promises {
         } = disputes.into_iter().next()?;
         let cause = Cause::Disputed { host, at };
         Some((PromiseState::Unknown, Some(cause), Some(since)))
+    }
+
+    /// Returns at which switch on a way frames stay for longer than its profile explains.
+    fn slow(ctx: &Context, flow: &Flow, tree: &Tree) -> Option<Verdict> {
+        if ctx.slow_switches.is_empty() {
+            return None;
+        }
+        let class = flow.admission.requirement.class;
+        let mut slow = tree.branches.iter().filter_map(|branch| {
+            let slow = ctx.slow_switches.get(&branch.datapath)?;
+            slow.concerns(&branch.outputs, class)
+                .then_some((branch.datapath, slow))
+        });
+        let (datapath, slow) = slow.next()?;
+        let switch = ctx.name_of_switch(datapath);
+        let cause = match slow.is_certain {
+            true => Cause::ProfileContradicted { switch },
+            false => Cause::StayUnexplained { switch },
+        };
+        Some((PromiseState::Unknown, Some(cause), None))
     }
 
     /// Returns which entry on a way was not confirmed.
@@ -375,7 +410,11 @@ impl Promises {
                 ways,
                 ..
             } = &admission;
-            self.reservations.reserve(requirement, *source, ways).ok()
+            let reserved = match self.profiles.adopted.is_empty() {
+                true => self.reservations.reserve(requirement, *source, ways),
+                false => self.reservations.reserve_late(requirement, *source, ways),
+            };
+            reserved.ok()
         });
         match reserved {
             Some(reserved) => owners.leaving.wait(reserved.id, Some(number), ctx.now),
@@ -409,6 +448,7 @@ impl Promises {
             self.decide_anew(ctx, network, modes, id);
         }
         network.owners.answer_rooms(ctx, &closed.reservations);
+        self.decide_who_is_late(ctx, network);
         self.follow_budgets(ctx, &mut network.owners);
     }
 }

@@ -20,11 +20,11 @@ use std::collections::BTreeSet;
 use calculus::admission::{MOST_WEIGHED, Request as Promise, StageId};
 use wire::openflow::DatapathId;
 
+use crate::admission::ReservationId;
 use crate::flows::{Flow, Way};
 use crate::northbound::{Reply, RequestId, Requirement};
 use crate::path::Tree;
 use crate::record::Admission;
-use crate::store::{Key, StoreWrite};
 
 use super::flow_ways::Course;
 use super::{Context, Network, Promises, Topology};
@@ -82,15 +82,8 @@ impl Promises {
     /// Returns the flows that may go another way and share a stage with what is asked for.
     fn movable(&self, network: &Network, asked: &Promise) -> Vec<Flow> {
         let stages: BTreeSet<StageId> = asked.stages().collect();
-        let flows = network.owners.flows.iter().filter(|flow| {
-            let requirement = &flow.admission.requirement;
-            flow.is_admitted()
-                && requirement.modes.is_none()
-                && flow.way == Way::Base
-                && network.tables.moves.way_to(flow.id).is_none()
-                && !network.owners.is_leaving_a_way(flow.id)
-                && flow.admission.destinations.len() == 1
-        });
+        let flows = network.owners.flows.iter();
+        let flows = flows.filter(|flow| may_move(network, flow));
         let ledger = self.reservations.ledger();
         let in_the_way = flows.filter(|flow| {
             let request = flow.reservation.and_then(|it| ledger.request(it));
@@ -100,7 +93,7 @@ impl Promises {
     }
 
     /// Returns other ways that a flow can take as a whole.
-    fn other_ways(&mut self, topology: &Topology, flow: &Flow) -> Vec<Tree> {
+    pub(super) fn other_ways(&mut self, topology: &Topology, flow: &Flow) -> Vec<Tree> {
         let admission = &flow.admission;
         let [destination] = *admission.destinations.as_slice() else {
             return Vec::new();
@@ -125,48 +118,65 @@ impl Promises {
         base: Tree,
         asked: &Promise,
     ) -> bool {
-        let Network {
-            topology, owners, ..
-        } = network;
-        let (Some(reservation), [destination]) =
-            (flow.reservation, flow.admission.destinations.as_slice())
-        else {
+        let Some(reservation) = flow.reservation else {
             return false;
         };
-        let mut course = Course {
-            source: flow.admission.source,
-            source_mac: flow.admission.source_mac,
-            destinations: vec![*destination],
-            ways: flow.admission.ways.clone(),
-        };
-        let requirement = &flow.admission.requirement;
         let chosen = self.reservations.chosen();
-        let Some(reserved) =
-            self.reserve_on(ctx, topology, base, requirement, &mut course, *destination)
-        else {
+        let beside = self.reserve_beside(ctx, &network.topology, flow, base);
+        let Some((admission, reserved)) = beside else {
             return false;
         };
         let mut without = self.reservations.ledger().clone();
         without.withdraw(reservation);
         if !without.admits(asked) {
-            self.reservations.release(reserved.id);
+            self.reservations.release(reserved);
             self.reservations.choose_again(&chosen);
             return false;
         }
+        self.propose_way(ctx, network, (flow.id, reserved), &admission);
+        self.follow_budgets(ctx, &mut network.owners);
+        true
+    }
+
+    /// Reserves another way for a flow beside the one that it has, if both have room beside
+    /// all that is promised. Returns what the store is to keep, and what is reserved.
+    pub(super) fn reserve_beside(
+        &mut self,
+        ctx: &Context,
+        topology: &Topology,
+        flow: &Flow,
+        base: Tree,
+    ) -> Option<(Admission, ReservationId)> {
+        let [destination] = *flow.admission.destinations.as_slice() else {
+            return None;
+        };
+        let mut course = Course {
+            source: flow.admission.source,
+            source_mac: flow.admission.source_mac,
+            destinations: vec![destination],
+            ways: flow.admission.ways.clone(),
+        };
+        let requirement = &flow.admission.requirement;
+        let reserved =
+            self.reserve_on(ctx, topology, base, requirement, &mut course, destination)?;
         let admission = Admission {
             guarantee: Some(reserved.guarantee),
             ways: course.ways,
             ..flow.admission.clone()
         };
-        self.desk.hold(flow.id, Some(reserved.id));
-        self.keep_leaving(ctx, owners, flow.id);
-        self.follow_budgets(ctx, owners);
-        ctx.outbox.store(StoreWrite {
-            key: Key::Admission(flow.id.0),
-            value: Some(admission.to_bytes()),
-        });
-        true
+        Some((admission, reserved.id))
     }
+}
+
+/// Returns whether a flow may go another way as a whole: it goes to one destination, on its
+/// own way, and nothing moves it already.
+pub(super) fn may_move(network: &Network, flow: &Flow) -> bool {
+    flow.is_admitted()
+        && flow.admission.requirement.modes.is_none()
+        && flow.way == Way::Base
+        && network.tables.moves.way_to(flow.id).is_none()
+        && !network.owners.is_leaving_a_way(flow.id)
+        && flow.admission.destinations.len() == 1
 }
 
 /// Returns the switches of a way but those at its ends.

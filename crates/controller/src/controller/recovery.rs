@@ -312,7 +312,10 @@ impl Recovery {
         });
         for (id, index) in prepared {
             owners.flows.set_way(id, Way::Alternative(index));
-            tables.unrecorded.insert(id);
+            let flow = owners.flows.get(id);
+            if !flow.is_some_and(Flow::is_healed_locally) {
+                tables.unrecorded.insert(id);
+            }
         }
         unprepared
     }

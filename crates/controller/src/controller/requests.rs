@@ -14,9 +14,7 @@ use crate::admission::{Refused, ReservationId};
 use crate::budgets::Fitted;
 use crate::desired::{Content, EntryOwner};
 use crate::flows::{Flow, MAX_FLOWS};
-use crate::northbound::{
-    Decision, Event, FlowId, MAX_WAITING, Protection, Reply, RequestId, Requirement,
-};
+use crate::northbound::{Decision, Event, FlowId, MAX_WAITING, Reply, RequestId, Requirement};
 use crate::place::PortId;
 use crate::record::Admission;
 use crate::refusal::{Refusal, Shortage};
@@ -24,6 +22,7 @@ use crate::rules::FlowRule;
 use crate::store::{Key, StoreWrite};
 use crate::view::Host;
 
+use super::context::Memory;
 use super::{Context, ModeDesk, Network, Owners, Promises, Topology};
 
 /// How many requirements are decided at once.
@@ -295,15 +294,14 @@ impl Promises {
 
     /// Refuses an interruption that is to cover what is noticed too late for it.
     fn check_cover(ctx: &Context, requirement: &Requirement) -> Result<(), Refusal> {
-        match requirement.protection {
-            Protection::Restore {
-                interruption,
-                covers,
-            } if covers > ctx.timers.cover(interruption) => Err(Refusal::Unnoticed {
-                interruption,
-                least: ctx.timers.least_for_any_fault(),
-            }),
-            Protection::None | Protection::Restore { .. } | Protection::Seamless => Ok(()),
+        match requirement.protection.interruption() {
+            Some((interruption, covers)) if covers > ctx.timers.cover(interruption) => {
+                Err(Refusal::Unnoticed {
+                    interruption,
+                    least: ctx.timers.least_for_any_fault(),
+                })
+            }
+            Some(_) | None => Ok(()),
         }
     }
 
@@ -453,16 +451,24 @@ impl Promises {
         id: FlowId,
         mut admission: Admission,
     ) {
+        let is_corrected = !self.profiles.adopted.is_empty();
         let reserved = admission.requirement.deadline.and_then(|_| {
             let source = admission.source;
             let requirement = &admission.requirement;
+            if is_corrected && ctx.memory == Memory::Incomplete {
+                // Whose deadlines hold is found when all are known.
+                let reserved = self
+                    .reservations
+                    .reserve_late(requirement, source, &admission.ways);
+                return reserved.ok();
+            }
             let reserved = self
                 .reservations
                 .reserve(requirement, source, &admission.ways);
             reserved.ok()
         });
         if let Some(reserved) = reserved
-            && self.reservations.slowdown().is_some()
+            && (self.reservations.slowdown().is_some() || is_corrected)
         {
             admission.guarantee = Some(reserved.guarantee);
         }

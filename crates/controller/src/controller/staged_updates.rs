@@ -21,6 +21,7 @@ use wire::openflow::DatapathId;
 use crate::desired::{Content, EntryOwner, Form, Order, Outcome, RuleKey, Standing};
 use crate::flows::Way;
 use crate::northbound::FlowId;
+use crate::record::Admission;
 use crate::session::Slot;
 use crate::transition::{EntryChange, Stages, TransitionStage};
 
@@ -453,8 +454,13 @@ impl Tables {
     /// Gives a flow that has no entries those of its base tree.
     pub fn send_first(&mut self, ctx: &mut Context, owners: &mut Owners, id: FlowId) {
         if let Some(flow) = owners.flows.get(id) {
-            let class = flow.admission.requirement.class;
-            let entries = flow.rule.forms(&flow.admission.ways.base, class).collect();
+            let Admission {
+                requirement, ways, ..
+            } = &flow.admission;
+            let entries = match ways.are_local {
+                true => flow.content(&Way::Base).into_iter().collect(),
+                false => flow.rule.forms(&ways.base, requirement.class).collect(),
+            };
             self.give(ctx, owners, EntryOwner::Flow(id), entries);
         }
     }

@@ -16,6 +16,8 @@ use wire::openflow::{DatapathId, PortNumber, TransactionId};
 use crate::audit::Scope;
 use crate::confirmation::Confirmations;
 use crate::desired::{Desired, EntryOwner, Form, Outcome, Progress, RuleKey, Standing};
+use crate::failover::Failover;
+use crate::flows::Flow;
 use crate::northbound::{Event, FlowId, ForeignRules};
 use crate::place::LinkEnds;
 use crate::rules;
@@ -75,6 +77,9 @@ pub struct Tables {
     pub unrecorded: BTreeSet<FlowId>,
     /// Those whose entries are to be looked at, as a switch was given what it lacked.
     pub unsettled: BTreeSet<EntryOwner>,
+    /// The groups that entries of flows need. They stay as long as the switch is known: all
+    /// flows with the same two ports share one.
+    failovers: BTreeSet<(DatapathId, Failover)>,
 }
 
 impl Tables {
@@ -89,11 +94,14 @@ impl Tables {
             refused_bundles: BTreeSet::new(),
             unrecorded: BTreeSet::new(),
             unsettled: BTreeSet::new(),
+            failovers: BTreeSet::new(),
         }
     }
 
     /// Gives a switch what every switch has, before anything else.
     pub fn want_services(&mut self, ctx: &mut Context, slot: Slot, datapath: DatapathId) {
+        self.failovers_at(datapath)
+            .for_each(|failover| failover.emit(ctx.outbox.to(slot)));
         let class = ctx.parameters.echo_class(datapath);
         for service in rules::services(datapath, class) {
             let spot = (datapath, service.place());
@@ -112,6 +120,25 @@ impl Tables {
             self.desired.take(EntryOwner::Service, spot);
         }
         self.desired.forget(datapath);
+        self.failovers.retain(|(at, _)| *at != datapath);
+    }
+
+    fn failovers_at(&self, datapath: DatapathId) -> impl Iterator<Item = Failover> {
+        let first = (datapath, Failover::FIRST);
+        let all = self.failovers.range(first..);
+        all.take_while(move |(at, _)| *at == datapath)
+            .map(|(_, failover)| *failover)
+    }
+
+    /// Gives switches the groups that the entries of a flow need, before these.
+    pub fn want_failovers(&mut self, ctx: &mut Context, flow: &Flow) {
+        for (datapath, failover) in flow.failovers() {
+            let is_new = self.failovers.insert((datapath, failover));
+            let slot = ctx.sessions.of_switch(datapath).filter(|_| is_new);
+            if let Some(slot) = slot {
+                failover.emit(ctx.outbox.to(slot));
+            }
+        }
     }
 
     /// Brings what the switches should have up to date for a flow whose prepared
@@ -306,6 +333,21 @@ impl Tables {
                 let hops = ask(RequestBody::Experimenter(Question::Hops.body()));
                 telemetry.hops.expect(hops);
             }
+        }
+    }
+
+    /// Asks a switch what it has counted of the contracts that it polices.
+    pub fn ask_for_policed(&mut self, ctx: &mut Context, datapath: DatapathId) {
+        let slot = ctx.sessions.of_switch(datapath);
+        let session = slot.and_then(|slot| Some((slot, ctx.sessions.get_mut(slot)?)));
+        let Some((slot, session)) = session else {
+            return;
+        };
+        if session.telemetry.is_policed_due(ctx.now) {
+            let transaction = self.confirmations.transaction();
+            session.telemetry.policed.expect(transaction);
+            let question = RequestBody::Experimenter(Question::Policed.body());
+            MultipartRequest::new(question).emit(transaction, ctx.outbox.to(slot));
         }
     }
 

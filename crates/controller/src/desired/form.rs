@@ -18,6 +18,7 @@ use wire::openflow::{
     TransactionId,
 };
 
+use crate::failover::Failover;
 use wire::siphash::siphash_2_4;
 
 /// The same in every controller, so that the next one knows the entries of the
@@ -300,11 +301,16 @@ impl Form {
             | Instruction::ClearActions
             | Instruction::Meter(_) => None,
         });
-        let ports = actions.flat_map(|actions| actions.iter().filter_map(Result::ok));
-        ports.filter_map(|action| match action {
-            Action::Output { port, .. } if port.is_ordinary() => Some(port),
-            _ => None,
-        })
+        let actions = actions.flat_map(|actions| actions.iter().filter_map(Result::ok));
+        let ports = actions.flat_map(|action| match action {
+            Action::Output { port, .. } => [Some(port), None],
+            Action::Group(group) => match Failover::of_group(group) {
+                Some(failover) => failover.ports().map(Some),
+                None => [None; 2],
+            },
+            _ => [None; 2],
+        });
+        ports.flatten().filter(|port| port.is_ordinary())
     }
 
     /// Returns a digest of which frames it is for, wherever they come in.

@@ -90,7 +90,7 @@ mod tests {
     use wire::ethernet::{EtherType, MacAddress};
 
     use super::*;
-    use crate::northbound::{FlowMatch, Protection, Requirement, Traffic};
+    use crate::northbound::{ExceedAction, FlowMatch, Protection, Requirement, Traffic};
 
     fn matching() -> impl Strategy<Value = FlowMatch> {
         let value = || proptest::option::of(0u8..2);
@@ -113,6 +113,7 @@ mod tests {
             class: 0,
             is_class_free: false,
             must_be_enforced: false,
+            excess: ExceedAction::Drop,
             traffic: Traffic {
                 rate: BitRate::from_mbps(1),
                 burst: frame,

@@ -99,7 +99,7 @@ fn variant(modes: &Modes, flow: &Flow, (at, entry): (PortId, &Entry), level: Lev
                 actions.push(Action::QueuedFrame(fates));
             }
             actions.push(Action::SetQueue(QueueId(u32::from(class))));
-            actions.extend(entry.outputs.iter().map(|port| Action::output(*port)));
+            actions.extend(entry.sends(at.port));
         }
     }
     let mut matching = vec![MatchField::InPort(at.port)];

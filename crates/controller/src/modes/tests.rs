@@ -4,7 +4,7 @@ use units::{BitRate, DataSize};
 use wire::openflow::taktos::MonitorContract;
 
 use super::*;
-use crate::northbound::{FlowMatch, Protection};
+use crate::northbound::{ExceedAction, FlowMatch, Protection};
 
 fn traffic() -> Traffic {
     let frame = DataSize::from_bytes(250);
@@ -26,6 +26,7 @@ fn requirement(name: &str) -> Requirement {
         class: 5,
         is_class_free: false,
         must_be_enforced: false,
+        excess: ExceedAction::Drop,
         traffic: traffic(),
         deadline: Some(Delay::from_us(1_000)),
         protection: Protection::None,

@@ -21,6 +21,9 @@ impl Request {
             | Self::Flow(_)
             | Self::HopsAfter { .. }
             | Self::Promises
+            | Self::Profiles
+            | Self::SuggestContract(_)
+            | Self::CorrectProfile { is_dry: true, .. }
             | Self::Prepare(_)
             | Self::AssignClasses { .. }
             | Self::Intents => Permission::SeeFlows,
@@ -31,6 +34,7 @@ impl Request {
             Self::RemoveIntent(_) => Permission::WriteIntents,
             Self::Rules(_) => Permission::SeeRules,
             Self::ForgetSwitch(_)
+            | Self::CorrectProfile { is_dry: false, .. }
             | Self::Reconcile(_)
             | Self::Configure(_)
             | Self::SetMode(_)

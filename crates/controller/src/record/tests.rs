@@ -10,7 +10,7 @@ use wire::openflow::taktos::MonitorContract;
 
 use super::*;
 use crate::modes::{ModalFlow, Treatment};
-use crate::northbound::{Traffic, Transport, TransportProtocol};
+use crate::northbound::{ExceedAction, Traffic, Transport, TransportProtocol};
 
 /// What stores of before hold has to be read.
 #[test]
@@ -28,6 +28,16 @@ fn the_form_of_a_record_stays() {
 #[test]
 fn an_admission_survives_the_store() {
     let admission = example();
+
+    let read = Admission::from_bytes(&admission.to_bytes());
+
+    assert_eq!(read, Ok(admission));
+}
+
+#[test]
+fn what_becomes_of_excess_survives_the_store() {
+    let mut admission = example();
+    admission.requirement.excess = ExceedAction::BestEffort;
 
     let read = Admission::from_bytes(&admission.to_bytes());
 
@@ -181,6 +191,7 @@ fn example() -> Admission {
         class: 6,
         is_class_free: false,
         must_be_enforced: false,
+        excess: ExceedAction::Drop,
         traffic: Traffic {
             rate: BitRate::from_mbps(5),
             burst: DataSize::from_bytes(288),

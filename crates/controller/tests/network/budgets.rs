@@ -430,7 +430,7 @@ fn in_full_frames(usual: Requirement, burst: u64, deadline_us: u64) -> Requireme
 }
 
 /// From one end of the line to the other.
-fn wanted(name: &str, number: u8, deadline_us: u64) -> Requirement {
+pub fn wanted(name: &str, number: u8, deadline_us: u64) -> Requirement {
     Requirement {
         deadline: Some(Delay::from_us(deadline_us)),
         protection: Protection::None,
@@ -446,7 +446,7 @@ fn guarantee(network: &mut Network, name: &str) -> Delay {
     guarantees.next().expect("it has a promise")
 }
 
-fn flows(network: &mut Network) -> Vec<FlowSummary> {
+pub fn flows(network: &mut Network) -> Vec<FlowSummary> {
     match &network.request(Request::Flows)[..] {
         [Reply::Flows(flows)] => flows.clone(),
         other => panic!("{other:?}"),
@@ -469,7 +469,7 @@ fn fitted(switches: u64, links: &[(u64, u64)]) -> Network {
 }
 
 /// The usual network with budgets that follow the flows, from nothing.
-fn following(switches: u64, links: &[(u64, u64)]) -> controller::Config {
+pub fn following(switches: u64, links: &[(u64, u64)]) -> controller::Config {
     let mut known = config(switches, links);
     known.fit = Some(Spare::Shared);
     let all = known.switches.values_mut();

@@ -2,19 +2,19 @@
 //! flows.
 #![expect(clippy::unwrap_used, reason = "only tests use this")]
 
-use controller::Event;
 use controller::northbound::{FlowHops, FlowId, Reply, Request};
+use controller::{Config, Event};
 use units::{Delay, Duration, Instant};
 use wire::openflow::taktos::{HopEvent, HopMessage};
 use wire::openflow::{Cookie, MatchField, Message, PortNumber, QueueId, TableId, TransactionId};
 
-use crate::fake::Network;
-use crate::policing::with_a_flow;
+use crate::fake::{Network, config};
+use crate::policing::{DIAMOND, with_a_flow};
 
 const SOON: Duration = Duration::from_ms(300);
 
 /// Returns the cookie of the flow's entry at a switch, and the port by which its frames leave.
-fn entry(network: &Network, switch: u64) -> (Cookie, u32) {
+pub fn entry(network: &Network, switch: u64) -> (Cookie, u32) {
     let entries = &network.switches[&switch].entries;
     let is_of_flow =
         |matching: &[MatchField]| matches!(matching[..], [MatchField::InPort(_), _, ..]);
@@ -26,17 +26,25 @@ fn entry(network: &Network, switch: u64) -> (Cookie, u32) {
 }
 
 fn hops(network: &mut Network) -> FlowHops {
-    let asked = || Request::HopsAfter {
-        after: FlowId(0),
-        most: 10,
-    };
     network.request(asked());
     network.pass(SOON);
-    let replies = network.request(asked());
-    let Reply::Hops(flows) = &replies[0] else {
-        panic!("{replies:?}")
-    };
-    flows[0].clone()
+    told(network).unwrap()
+}
+
+fn asked() -> Request {
+    Request::HopsAfter {
+        after: FlowId(0),
+        most: 10,
+    }
+}
+
+/// Returns what was answered last of the first flow.
+fn told(network: &Network) -> Option<FlowHops> {
+    let mut replies = network.replies.iter().rev();
+    replies.find_map(|(_, reply)| match reply {
+        Reply::Hops(flows) => Some(flows[0].clone()),
+        _ => None,
+    })
 }
 
 #[test]
@@ -163,4 +171,34 @@ fn a_hop_that_takes_too_long_is_named_and_words_of_no_entry_are_ignored() {
             3
         )]
     );
+}
+
+#[test]
+fn who_wants_nothing_watched_has_switches_told_so() {
+    let mut network = with_a_flow(&[]);
+    assert!(!network.switches[&1].watched.is_empty());
+
+    network.restart_controller_as(Config {
+        watch_hops: false,
+        ..config(4, &DIAMOND)
+    });
+    network.pass(Duration::from_secs(10));
+
+    let told = [1, 2, 3, 4].map(|switch| network.switches[&switch].watched.len());
+    assert_eq!(told, [0; 4]);
+}
+
+/// A switch that hangs holds up nobody who wants to know of the others.
+#[test]
+fn a_switch_that_does_not_answer_is_waited_for_no_longer_than_half_a_second() {
+    let mut network = with_a_flow(&[]);
+    network.switches.get_mut(&2).unwrap().habits.is_silent = true;
+
+    network.request(asked());
+    network.pass(Duration::from_ms(400));
+    let soon = told(&network);
+    network.pass(Duration::from_ms(300));
+
+    assert_eq!(soon, None);
+    assert!(told(&network).is_some());
 }

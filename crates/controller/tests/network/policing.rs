@@ -3,15 +3,16 @@
 #![expect(clippy::unwrap_used, reason = "only tests use this")]
 
 use controller::Event;
+use controller::northbound::Requirement;
 use controller::refusal::Refusal;
-use units::{Delay, Duration, Instant};
+use units::{BitRate, Delay, Duration, Instant};
 use wire::openflow::multipart::{MultipartReply, ReplyBody};
-use wire::openflow::taktos::{Answer, Police, PoliceEvent, PolicedEntry};
+use wire::openflow::taktos::{Answer, ExceedAction, Police, PoliceEvent, PolicedEntry};
 use wire::openflow::{Action, Message, PortNumber, Sequence, TableId, TransactionId};
 
 use crate::fake::{HOST_PORT, Network, group, requirement};
 
-const DIAMOND: [(u64, u64); 4] = [(1, 2), (2, 4), (1, 3), (3, 4)];
+pub const DIAMOND: [(u64, u64); 4] = [(1, 2), (2, 4), (1, 3), (3, 4)];
 const SOON: Duration = Duration::from_ms(100);
 
 /// Returns a diamond whose switches but those of `others` police.
@@ -70,6 +71,83 @@ fn a_flow_is_policed_where_it_comes_in_and_nowhere_else() {
     // and the switch are late: here less than a millisecond.
     let most = traffic.burst + traffic.rate.most_in(Delay::from_us(1_000));
     assert!((traffic.burst..=most).contains(&police.burst), "{police:?}");
+}
+
+fn gentle() -> Requirement {
+    let mut asked = requirement("trip", 1, &[4], group(1));
+    asked.excess = ExceedAction::BestEffort;
+    asked
+}
+
+/// Else the entry of the next switch would put what goes on into the promised queue.
+#[test]
+fn what_may_go_on_is_policed_at_every_switch_by_what_is_admitted_there() {
+    let mut network = network(&[]);
+    let (asked, traffic) = (gentle(), gentle().traffic);
+
+    network.admit(asked).unwrap();
+    network.pass(SOON);
+
+    assert_eq!(all_policed(&network), [1, 1, 0, 1]);
+    let at = |switch| policed(&network, switch)[0];
+    assert_eq!(at(2), at(4));
+    for police in [at(1), at(2)] {
+        assert_eq!(police.excess, ExceedAction::BestEffort);
+    }
+    let deadline = gentle().deadline.unwrap();
+    let later = traffic.burst + traffic.rate.most_in(deadline);
+    assert!(at(1).burst < later && at(2).burst >= later, "{:?}", at(2));
+}
+
+/// With such a burst it is admitted, so that no promise of others relies on less.
+#[test]
+fn what_may_go_on_is_admitted_with_all_that_later_switches_let_through() {
+    let mut network = network(&[]);
+    let mut asked = gentle();
+    asked.traffic.rate = BitRate::from_mbps(8);
+    asked.deadline = Some(Delay::from_us(10_000));
+
+    let gently = network.admit(asked.clone());
+    asked.excess = ExceedAction::Drop;
+    let strictly = network.admit(asked);
+
+    assert!(strictly.is_ok(), "{strictly:?}");
+    assert!(gently.is_err(), "10 kB more at once do not fit its budgets");
+}
+
+#[test]
+fn where_a_switch_on_a_way_cannot_tell_it_the_excess_is_dropped() {
+    for other in [2, 3, 4] {
+        let mut network = network(&[other]);
+        network.admit(gentle()).unwrap();
+        network.pass(SOON);
+
+        assert_eq!(all_policed(&network), [1, 0, 0, 0], "without {other}");
+        assert_eq!(policed(&network, 1)[0].excess, ExceedAction::Drop);
+
+        network.disconnect(other);
+        network.switches.get_mut(&other).unwrap().habits.polices = true;
+        network.connect(other);
+        network.pass(Duration::from_secs(10));
+
+        assert_eq!(all_policed(&network), [1, 1, 0, 1], "with {other}");
+        assert_eq!(policed(&network, 1)[0].excess, ExceedAction::BestEffort);
+    }
+}
+
+#[test]
+fn a_restored_flow_whose_excess_goes_on_is_policed_on_its_other_way_as_well() {
+    let mut network = network(&[]);
+    network.admit(gentle()).unwrap();
+    network.pass(SOON);
+
+    network.cut(1, 2);
+    network.pass(SOON);
+
+    assert_eq!(policed(&network, 3).len(), 1);
+    network.restart_controller(4, &DIAMOND);
+    network.pass(Duration::from_secs(10));
+    assert_eq!(policed(&network, 3)[0].excess, ExceedAction::BestEffort);
 }
 
 #[test]
@@ -159,11 +237,12 @@ fn who_exceeds_his_contract_is_named() {
     let entries = &network.switches[&1].entries;
     let is_policed = |actions: &[Action]| matches!(actions.first(), Some(Action::Police(_)));
     let entry = entries.iter().find(|it| is_policed(&it.actions)).unwrap();
-    let told = |cookie| {
+    let told = |cookie, input| {
         let entry = PolicedEntry {
+            excess: ExceedAction::BestEffort,
             table: TableId(0),
             priority: 1_000,
-            input: PortNumber(HOST_PORT),
+            input: PortNumber(input),
             cookie,
             frames: 9,
             bytes: 900,
@@ -179,10 +258,12 @@ fn who_exceeds_his_contract_is_named() {
         message.emit(TransactionId(0), &mut bytes);
         bytes
     };
-    let own = told(entry.cookie);
-    let nobodys = told(wire::openflow::Cookie(entry.cookie.0 ^ 1));
+    let own = told(entry.cookie, HOST_PORT);
+    let nobodys = told(wire::openflow::Cookie(entry.cookie.0 ^ 1), HOST_PORT);
+    let behind = told(entry.cookie, HOST_PORT + 1);
     let connection = network.switches[&1].connection.unwrap();
     network.receive(connection, &nobodys);
+    network.receive(connection, &behind);
     network.receive(connection, &own);
     network.settle();
 
@@ -195,17 +276,18 @@ fn who_exceeds_his_contract_is_named() {
                 source,
                 frames,
                 frames_in_all,
+                excess,
                 ..
             } => Some((
-                name.clone().unwrap(),
-                source.clone(),
-                *frames,
-                *frames_in_all,
+                (name.clone().unwrap(), source.clone()),
+                (*frames, *frames_in_all),
+                *excess,
             )),
             _ => None,
         })
         .collect();
-    assert_eq!(said, [("trip".to_owned(), "h1".to_owned(), 3, 5)]);
+    let names = ("trip".to_owned(), "h1".to_owned());
+    assert_eq!(said, [(names, (3, 5), ExceedAction::BestEffort)]);
 }
 
 /// Transactions can be guessed: what a switch says is of itself alone.

@@ -9,8 +9,8 @@ use controller::config::{
     HostParameters, Metric, PortParameters, ProcessingParameters, SwitchParameters, Timers,
 };
 use controller::northbound::{
-    ApplicationKind, Cover, Decision, Event, FlowMatch, Manifest, Protection, Reply, Request,
-    Requirement, Said, Saying, Traffic, Transport, TransportProtocol,
+    ApplicationKind, Cover, Decision, Event, ExceedAction, FlowMatch, Manifest, Protection, Reply,
+    Request, Requirement, Said, Saying, Traffic, Transport, TransportProtocol,
 };
 use controller::place::PortId;
 use controller::{Store, StoreWrite};
@@ -157,6 +157,7 @@ fn controller_config() -> controller::Config {
         claim: controller::mastery::Claim::default(),
         foreign_rules: controller::northbound::ForeignRules::Keep,
         modes: None,
+        watch_hops: true,
         policing: Some(units::Duration::from_ms(5)),
         fit: None,
         seed: 1,
@@ -194,6 +195,7 @@ fn requirement() -> Requirement {
         class: 7,
         is_class_free: false,
         must_be_enforced: false,
+        excess: ExceedAction::Drop,
         traffic: Traffic {
             rate: contract().rate,
             burst: contract().burst,

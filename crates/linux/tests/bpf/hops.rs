@@ -24,7 +24,7 @@ const PROBE: &[u8] = include_bytes!("../../bpf/hops_probe.o");
 const PAYLOAD_AT: usize = 54;
 const RECORDS: u32 = 64;
 const SLOT: u64 = 5;
-const TURN: u64 = 3;
+const TURN: u64 = 2;
 
 /// A switch whose records are looked at, with one port on a cable.
 struct Bench {
@@ -281,14 +281,17 @@ fn marks_of_others_are_not_counted() {
             ..own
         },
         Mark {
-            space: own.space ^ 0x3ff,
+            space: own.space ^ hop::MARK_SPACES,
             ..own
         },
         Mark {
             slot: SLOT + 1,
             ..own
         },
-        Mark { slot: 1_000, ..own },
+        Mark {
+            slot: hop::MARK_RECORDS,
+            ..own
+        },
     ];
 
     for mark in others {

@@ -2,7 +2,9 @@
 
 use units::{BitRate, DataSize, Duration};
 use wire::ethernet::MacAddress;
-use wire::openflow::taktos::{Eliminate, FrameLimit, Police, RecoveryAlgorithm, StreamHandle};
+use wire::openflow::taktos::{
+    Eliminate, ExceedAction, FrameLimit, Police, RecoveryAlgorithm, StreamHandle,
+};
 use wire::openflow::{
     Action, Actions, Band, Bands, Bucket, Buckets, BufferId, ControllerLength, Cookie, Fields,
     FlowMod, FlowModCommand, FlowModFlags, FragmentHandling, GroupId, GroupMod, GroupModCommand,
@@ -416,5 +418,6 @@ fn contract(random: &mut Random) -> Police {
         rate: BitRate::from_bps(random.pick(&[1, 10_000_000, 1 << 60])),
         burst: largest + DataSize::from_bytes(random.pick(&[0, 100, 5_000, 1_000_000_000])),
         frames: random.percent(50).then_some(limit),
+        excess: random.pick(&[ExceedAction::Drop, ExceedAction::BestEffort]),
     }
 }

@@ -495,6 +495,7 @@ pub fn config(map: &WideArea) -> Config {
         applications: vec![Manifest::built_in(ApplicationKind::Deterministic)],
         foreign_rules: ForeignRules::Keep,
         modes: None,
+        watch_hops: true,
         policing: None,
         fit: None,
         metric: Metric::Links,

@@ -1,7 +1,7 @@
 //! The flows of the experiments: which pairs of cities they join.
 
 use controller::northbound::{
-    Cover, FlowMatch, Protection, Requirement, Traffic, Transport, TransportProtocol,
+    Cover, ExceedAction, FlowMatch, Protection, Requirement, Traffic, Transport, TransportProtocol,
 };
 use units::{BitRate, DataSize, Delay, Duration, Seeded};
 
@@ -147,6 +147,7 @@ pub fn requirement(number: usize, [from, to]: [usize; 2], terms: PathTerms) -> R
         class: promised.map_or(0, |_| PROMISED),
         is_class_free: false,
         must_be_enforced: false,
+        excess: ExceedAction::Drop,
         traffic: Traffic {
             rate: BitRate::from_bps(10_000),
             burst: frame,

@@ -1,7 +1,12 @@
 //! Names who broke promises, from what was seen of every hop.
+//!
+//! In virtual time every hop is seen. In the lab the switches say who exceeded a contract and
+//! how long frames stayed, and the controller which switch is slower than its profile; what
+//! none of that explains may have been the machine, and nobody is named for it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use controller::northbound::{Event, Saying};
 use measure::culprit::{self, Culprit, Deviation, Excuse, Harmed, Suspect};
 use measure::levels::given_up;
 use measure::recorder::{FlowRecord, LossRun};
@@ -17,6 +22,9 @@ use super::outcome::{Facts, Happening, disturbances, treatments};
 use super::route::Atlas;
 use super::traffic::describe;
 
+/// How long after the first frame it is said that one exceeds a contract or stays too long.
+const SAID_WITHIN: Duration = Duration::from_ms(250);
+
 /// An admitted flow with what is known of it.
 struct Known<'a> {
     index: FlowIndex,
@@ -28,28 +36,98 @@ struct Known<'a> {
     disturbances: Vec<Disturbance>,
 }
 
-/// Returns who is to blame; nobody is named where hops were not seen.
+/// Returns who is to blame.
 pub(super) fn culprits(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<CulpritReport> {
-    let Some(hops) = &facts.observed.hops else {
-        return Vec::new();
-    };
     let flows = known(facts, happenings);
     let promised = || flows.iter().filter(|known| known.plan.promise.is_some());
+    let told;
+    let hops = match &facts.observed.hops {
+        Some(hops) => hops,
+        None => {
+            told = told_by_switches(facts, &flows);
+            &told
+        }
+    };
     let mut deviations = hops.deviations.clone();
-    let sources = promised().filter_map(|known| {
-        let beyond = beyond(facts.scenario, known)?;
-        let host = known.flow.source;
-        (!was_pushed(facts.scenario, (&flows, hops), host, beyond)).then_some(beyond)
-    });
-    deviations.extend(sources);
+    if facts.observed.hops.is_some() {
+        let sources = promised().filter_map(|known| {
+            let beyond = beyond(facts.scenario, known)?;
+            let host = known.flow.source;
+            (!was_pushed(facts.scenario, (&flows, hops), host, beyond)).then_some(beyond)
+        });
+        deviations.extend(sources);
+    }
     let excuses: Vec<_> = promised().flat_map(|it| excuses(facts, it)).collect();
     let mut harmed = hops.late.clone();
     harmed.extend(promised().flat_map(|known| lost(known, hops)));
-    let named = culprit::culprits(&deviations, &excuses, &harmed);
+    let mut named = culprit::culprits(&deviations, &excuses, &harmed);
+    if facts.observed.hops.is_none() {
+        named.retain(|one| one.who != Suspect::Nobody);
+    }
     let reports = named
         .iter()
         .map(|one| report(facts, (&flows, happenings), one));
     reports.collect()
+}
+
+/// Returns what switches and the controller said of who was not what he should be, and which
+/// frames were late by the taps of receivers.
+fn told_by_switches(facts: &Facts<'_>, flows: &[Known<'_>]) -> SeenHops {
+    let mut deviations: BTreeMap<Suspect, Deviation> = BTreeMap::new();
+    for said in &facts.run.said {
+        let (who, by, frames) = match &said.what {
+            Saying::Notice(Event::ContractExceeded { name, frames, .. }) => {
+                let flow = flows.iter().find(|it| Some(&it.flow.name) == name.as_ref());
+                (
+                    flow.map(|it| Suspect::Source(it.index)),
+                    Duration::ZERO,
+                    *frames,
+                )
+            }
+            Saying::Notice(Event::ProfileContradicted {
+                at,
+                explained,
+                longest,
+                certain: true,
+                ..
+            }) => {
+                let mut switches = facts.scenario.switches.iter();
+                let place = switches.position(|it| it.name == at.switch);
+                (
+                    place.map(Suspect::Switch),
+                    longest.saturating_sub(*explained),
+                    1,
+                )
+            }
+            Saying::Notice(_) | Saying::Reply(..) => continue,
+        };
+        let Some(who) = who else { continue };
+        let since = Instant::from_ns(said.at.as_ns().saturating_sub(SAID_WITHIN.as_ns()));
+        let known = deviations.entry(who).or_insert(Deviation {
+            frames: 0,
+            ..Deviation::first(who, since, by)
+        });
+        (known.last, known.by) = (said.at, known.by.max(by));
+        known.frames = known.frames.saturating_add(frames);
+    }
+    let late = flows
+        .iter()
+        .filter_map(|known| Some((known, known.plan.promise?)));
+    let late = late.flat_map(|(known, promise)| {
+        known.record.late_frames.iter().map(move |frame| Harmed {
+            flow: known.index,
+            from: frame.sent_at,
+            until: frame.received_at,
+            frames: 1,
+            late_by: frame.latency().saturating_sub(promise.guarantee),
+            excess: None,
+        })
+    });
+    SeenHops {
+        deviations: deviations.into_values().collect(),
+        late: late.collect(),
+        dropped: Vec::new(),
+    }
 }
 
 fn known<'a>(facts: &Facts<'a>, happenings: &[Happening]) -> Vec<Known<'a>> {

@@ -243,11 +243,7 @@ fn plan(flow: &Flow, guarantee: Option<Delay>) -> FlowPlan {
         .map(|(guarantee, deadline)| Promise {
             guarantee: guarantee.round_up(),
             deadline,
-            interruption: match flow.protection {
-                scenario::Protection::None => None,
-                scenario::Protection::Restore { interruption, .. } => Some(interruption),
-                scenario::Protection::Seamless => Some(Duration::ZERO),
-            },
+            interruption: flow.protection.interruption(),
         });
     FlowPlan {
         receivers: flow.receivers.len(),

@@ -359,12 +359,14 @@ fn restoration(said: &[Said], cut: LinkEnds, at: Instant, until: Instant) -> Opt
 fn protection(flow: &Flow, accepted: &Accepted) -> String {
     let cover = accepted.cover.iter();
     let cover: String = cover.map(|cover| format!(", {cover}")).collect();
-    match flow.protection {
-        Protection::None => "none".to_owned(),
-        Protection::Restore { interruption, .. } => {
-            format!("restore within {interruption}{cover}")
-        }
-        Protection::Seamless => format!("seamless{cover}"),
+    format!("{}{cover}", asked_protection(flow.protection))
+}
+
+/// Returns the protection that was asked for, in words.
+fn asked_protection(protection: Protection) -> String {
+    match protection.interruption() {
+        None | Some(Duration::ZERO) => protection.name().to_owned(),
+        Some(interruption) => format!("{} within {interruption}", protection.name()),
     }
 }
 
@@ -384,11 +386,7 @@ fn flow_facts(scenario: &Scenario, flow: &Flow) -> FlowFacts {
         source: name(&flow.source),
         destinations: flow.receivers.iter().map(name).collect(),
         queue: Some(scenario.class_of(flow).queue),
-        protection: match flow.protection {
-            Protection::None => "none".to_owned(),
-            Protection::Restore { interruption, .. } => format!("restore within {interruption}"),
-            Protection::Seamless => "seamless".to_owned(),
-        },
+        protection: asked_protection(flow.protection),
         path: Vec::new(),
         routes: Vec::new(),
         alternatives: Vec::new(),

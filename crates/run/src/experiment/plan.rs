@@ -9,8 +9,8 @@ use controller::config::{
     ProcessingParameters, SwitchParameters, Timers,
 };
 use controller::northbound::{
-    ApplicationKind, Cover, FlowMatch, Manifest, Protection, Requirement, Traffic, Transport,
-    TransportProtocol,
+    ApplicationKind, Cover, ExceedAction, FlowMatch, Manifest, Protection, Requirement, Traffic,
+    Transport, TransportProtocol,
 };
 use controller::place::PortId;
 use measure::traffic::best_effort::{FRAMES_PER_ANSWER, LONGEST_ANSWER};
@@ -99,6 +99,7 @@ pub fn controller_config(scenario: &Scenario, open: Open) -> Config {
             let tolerance = scenario.control.policing_tolerance;
             tolerance.unwrap_or(POLICING_TOLERANCE)
         }),
+        watch_hops: scenario.control.watches_hops,
         fit: None,
         seed: scenario.seed,
     };
@@ -135,6 +136,10 @@ pub fn requirements(scenario: &Scenario, flow: &Flow) -> Vec<Requirement> {
         class: scenario.class_of(flow).queue,
         is_class_free: false,
         must_be_enforced: false,
+        excess: match flow.excess_goes_on {
+            true => ExceedAction::BestEffort,
+            false => ExceedAction::Drop,
+        },
         traffic: traffic(scenario, flow),
         deadline: flow.deadline.map(|it| less_cover(scenario, it)),
         protection: protection(flow),
@@ -219,6 +224,7 @@ fn acknowledgements(scenario: &Scenario, flow: &Flow, flood: &Requirement) -> Re
         class: promised.min().unwrap_or_default(),
         is_class_free: false,
         must_be_enforced: false,
+        excess: ExceedAction::Drop,
         traffic: answer_traffic(scenario, flow, flood.traffic),
         deadline: Some(ANSWER_DEADLINE),
         ..back(scenario, flow, flood)
@@ -332,6 +338,10 @@ fn matching(scenario: &Scenario, flow: &Flow) -> FlowMatch {
 }
 
 fn protection(flow: &Flow) -> Protection {
+    let covers = |covers_any_fault| match covers_any_fault {
+        true => Cover::Any,
+        false => Cover::CarrierLoss,
+    };
     match flow.protection {
         scenario::Protection::None => Protection::None,
         scenario::Protection::Seamless => Protection::Seamless,
@@ -340,10 +350,14 @@ fn protection(flow: &Flow) -> Protection {
             covers_any_fault,
         } => Protection::Restore {
             interruption,
-            covers: match covers_any_fault {
-                true => Cover::Any,
-                false => Cover::CarrierLoss,
-            },
+            covers: covers(covers_any_fault),
+        },
+        scenario::Protection::FastFailover {
+            interruption,
+            covers_any_fault,
+        } => Protection::FastFailover {
+            interruption,
+            covers: covers(covers_any_fault),
         },
     }
 }

@@ -113,11 +113,32 @@ impl<'a> Atlas<'a> {
             nodes: vec![Node::Host(from), start],
             links: vec![first],
         };
-        self.extend(&mut way, goal, links).then(|| {
+        let is_led = self.follow(&mut way, goal, links) || self.extend(&mut way, goal, links);
+        is_led.then(|| {
             way.nodes.push(Node::Host(to));
             way.links.push(last);
             way
         })
+    }
+
+    /// Goes on from the end of `way` over all links, one after the other, if these lead to
+    /// `goal`: so frames may be led back over a link.
+    fn follow(&self, way: &mut Way, goal: Node, links: &[LinkIndex]) -> bool {
+        let mut nodes = Vec::with_capacity(links.len());
+        let mut here = way.nodes[way.nodes.len() - 1];
+        for link in links {
+            let description = &self.scenario.links[link.0];
+            if description.end_at(here).is_none() {
+                return false;
+            }
+            here = description.end_opposite(here).node;
+            nodes.push(here);
+        }
+        if here == goal {
+            way.nodes.extend(nodes);
+            way.links.extend_from_slice(links);
+        }
+        here == goal
     }
 
     /// Goes on from the end of `way` to `goal`; a tree has one way at most.

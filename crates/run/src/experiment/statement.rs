@@ -181,7 +181,9 @@ fn demand(asked: &Requirement, by_level: Vec<AtLevel>) -> Option<Demand> {
         receivers: asked.destinations.clone(),
         protection: match asked.protection {
             controller::northbound::Protection::None => Protection::None,
-            controller::northbound::Protection::Restore { .. } => Protection::Restore,
+            // What is turned back is in no statement (`certify`).
+            controller::northbound::Protection::Restore { .. }
+            | controller::northbound::Protection::FastFailover { .. } => Protection::Restore,
             controller::northbound::Protection::Seamless => Protection::Copies,
         },
         levels: levels.collect(),

@@ -123,6 +123,7 @@ fn report_notice(
 ) {
     report_restoration(said, start, to);
     report_excess(said, start, exceeding, to);
+    report_slowness(said, start, to);
     if let Some(text) = describe_mode_event(said) {
         to.happened(said.at.saturating_since(start), &text);
     }
@@ -153,6 +154,13 @@ fn report_excess(
     if let Saying::Notice(event @ Event::ContractExceeded { flow, .. }) = &said.what
         && exceeding.insert(*flow)
     {
+        to.happened(said.at.saturating_since(start), &event.to_string());
+    }
+}
+
+/// Says which switch is slower than its profile says, where nothing else can be why.
+fn report_slowness(said: &Said, start: Instant, to: &mut dyn Audience) {
+    if let Saying::Notice(event @ Event::ProfileContradicted { certain: true, .. }) = &said.what {
         to.happened(said.at.saturating_since(start), &event.to_string());
     }
 }

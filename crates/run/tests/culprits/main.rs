@@ -135,6 +135,32 @@ fn run_before(text: &str, audience: &mut dyn Audience) -> Report {
     experiment.run(place, audience).unwrap()
 }
 
+/// Notes what happens of which some words are said.
+struct Witness {
+    words: &'static str,
+    heard: Vec<(Duration, String)>,
+}
+
+impl Witness {
+    const fn of(words: &'static str) -> Self {
+        let heard = Vec::new();
+        Self { words, heard }
+    }
+}
+
+impl Audience for Witness {
+    fn built(&mut self, _took: Duration) {}
+    fn discovered(&mut self, _found: Discovered, _took: Duration) {}
+    fn decided(&mut self, _admissions: &[Admission]) {}
+    fn running(&mut self, _elapsed: Duration, _total: Duration) {}
+
+    fn happened(&mut self, at: Duration, what: &str) {
+        if what.contains(self.words) {
+            self.heard.push((at, what.to_owned()));
+        }
+    }
+}
+
 struct Silent;
 
 impl Audience for Silent {
@@ -147,7 +173,10 @@ impl Audience for Silent {
 
 #[test]
 fn the_scenario_says_whose_fault_it_is() {
-    let report = run(include_str!("../../../../scenarios/culprit.toml"));
+    let mut witness = Witness::of("slower than its profile says");
+
+    let text = include_str!("../../../../scenarios/culprit.toml");
+    let report = run_before(text, &mut witness);
 
     let text = sentences(&report.culprits);
     println!("{text}");
@@ -155,4 +184,11 @@ fn the_scenario_says_whose_fault_it_is() {
     assert!(text.contains("from 2.00"), "{text}");
     assert_eq!(report.culprits.len(), 1, "{text}");
     assert!(report.culprits[0].frames > 0, "{text}");
+    // The controller knows by what switches say of hops, within a second.
+    let [(at, what)] = &witness.heard[..] else {
+        panic!("{:?}", witness.heard)
+    };
+    assert!(what.starts_with("switch s2:"), "{what}");
+    let begun = Duration::from_secs(2);
+    assert!((begun..begun + Duration::from_secs(1)).contains(at), "{at}");
 }

@@ -1,29 +1,11 @@
 //! Whoever exceeds his contract is stopped where he comes in, and nobody else loses a frame.
 
 use measure::report::Verdict;
-use run::experiment::{Admission, Audience, Discovered};
 use units::Duration;
 
-use super::run_before;
+use super::{Witness, run_before};
 
 const SUBSTATION: &str = include_str!("../../../../scenarios/substation.toml");
-
-/// Notes whom a switch drops.
-#[derive(Default)]
-struct Witness(Vec<(Duration, String)>);
-
-impl Audience for Witness {
-    fn built(&mut self, _took: Duration) {}
-    fn discovered(&mut self, _found: Discovered, _took: Duration) {}
-    fn decided(&mut self, _admissions: &[Admission]) {}
-    fn running(&mut self, _elapsed: Duration, _total: Duration) {}
-
-    fn happened(&mut self, at: Duration, what: &str) {
-        if what.contains("exceeds the contract") {
-            self.0.push((at, what.to_owned()));
-        }
-    }
-}
 
 /// Returns the substation for so many seconds, without what happens to it.
 fn substation(seconds: u64, more: &str) -> String {
@@ -35,22 +17,22 @@ fn substation(seconds: u64, more: &str) -> String {
 
 #[test]
 fn who_keeps_his_contract_loses_nothing() {
-    let mut witness = Witness::default();
+    let mut witness = Witness::of("exceeds the contract");
 
     run_before(&substation(3, ""), &mut witness);
 
-    assert_eq!(witness.0, []);
+    assert_eq!(witness.heard, []);
 }
 
 #[test]
 fn who_exceeds_is_named_within_a_second_and_harms_himself_alone() {
     let excess = "[[events]]\nat = \"1 s\"\nkind = \"exceed\"\nflow = \"sv-mu1\"\nfactor = 2.0\n";
-    let mut witness = Witness::default();
+    let mut witness = Witness::of("exceeds the contract");
 
     let report = run_before(&substation(3, excess), &mut witness);
 
-    let [(at, what)] = &witness.0[..] else {
-        panic!("{:?}", witness.0)
+    let [(at, what)] = &witness.heard[..] else {
+        panic!("{:?}", witness.heard)
     };
     assert!(what.contains("mu1") && what.contains("sv-mu1"), "{what}");
     let begun = Duration::from_secs(1);

@@ -21,12 +21,18 @@ static KINDS: WordChoice = WordChoice {
 
 /// The word for a flow that is restored.
 pub(crate) const PROTECTION_RESTORE: &str = "restore";
+pub(crate) const PROTECTION_FAST_FAILOVER: &str = "fast-failover";
 /// The word for a flow that two ways carry.
 pub(crate) const PROTECTION_SEAMLESS: &str = "seamless";
 
 static PROTECTIONS: WordChoice = WordChoice {
     what: "protection",
-    words: &["none", PROTECTION_RESTORE, PROTECTION_SEAMLESS],
+    words: &[
+        "none",
+        PROTECTION_RESTORE,
+        PROTECTION_FAST_FAILOVER,
+        PROTECTION_SEAMLESS,
+    ],
 };
 
 /// The word for an interruption that covers faults which nobody reports, too.
@@ -35,6 +41,14 @@ pub(crate) const COVERS_ANY: &str = "any";
 static COVERS_WORDS: WordChoice = WordChoice {
     what: "cover",
     words: &["carrier-loss", COVERS_ANY],
+};
+
+/// The word for frames that go on without a promise.
+pub(crate) const EXCESS_BEST_EFFORT: &str = "best-effort";
+
+static EXCESSES: WordChoice = WordChoice {
+    what: "choice for frames that exceed a contract",
+    words: &["drop", EXCESS_BEST_EFFORT],
 };
 
 pub(crate) static FLOW: TableShape = TableShape {
@@ -112,6 +126,7 @@ pub(crate) static FLOW: TableShape = TableShape {
         PROTECTION,
         INTERRUPTION,
         COVERS,
+        EXCESS,
         key(
             "modes",
             Optional,
@@ -221,6 +236,7 @@ pub(crate) static FLOW_SET: TableShape = TableShape {
         PROTECTION,
         INTERRUPTION,
         COVERS,
+        EXCESS,
     ],
 };
 
@@ -299,6 +315,7 @@ pub(crate) static FLOW_IMPORT: TableShape = TableShape {
         PROTECTION,
         INTERRUPTION,
         COVERS,
+        EXCESS,
     ],
 };
 
@@ -389,9 +406,10 @@ const PROTECTION: KeyShape = key(
     "protection",
     Optional,
     ValueShape::Choice(&PROTECTIONS),
-    "what happens when a link on its path breaks: it waits, or it is restored on an alternative \
-     path within `interruption`, or (\"seamless\", for one receiver and with a deadline) no frame \
-     is lost, since two ways carry it at the same time; default \"none\"",
+    "what happens when a link on its path breaks: it waits, or it is restored by the controller on \
+     an alternative path, or the switch there sends it on by another port by itself, within \
+     `interruption`, or (\"seamless\", for one receiver and with a deadline) no frame is lost, \
+     since two ways carry it at the same time; default \"none\"",
 );
 
 const COVERS: KeyShape = key(
@@ -402,9 +420,17 @@ const COVERS: KeyShape = key(
      faults as well; default \"carrier-loss\"",
 );
 
+const EXCESS: KeyShape = key(
+    "excess",
+    Optional,
+    ValueShape::Choice(&EXCESSES),
+    "what becomes of frames that exceed the contract, where switches police it: dropped, or sent on \
+     without a promise, which every switch on the flow's ways has to police; default \"drop\"",
+);
+
 const INTERRUPTION: KeyShape = key(
     "interruption",
     Optional,
     ValueShape::Time(Zero::Refused),
-    "the longest interruption after a failure that keeps the promise of a restored flow",
+    "the longest interruption after a failure that keeps the promise of a protected flow",
 );

@@ -44,6 +44,14 @@ static POLICING: WordChoice = WordChoice {
     words: &["on", POLICING_OFF],
 };
 
+/// The word for stays that nobody watches.
+pub(crate) const WATCHING_OFF: &str = "off";
+
+static WATCHING: WordChoice = WordChoice {
+    what: "choice for watch_hops",
+    words: &["on", WATCHING_OFF],
+};
+
 static HOST_DISCOVERIES: WordChoice = WordChoice {
     what: "way to find hosts",
     words: &["first-frame", HOSTS_FROM_SCENARIO],
@@ -269,6 +277,12 @@ pub(crate) static CONTROLLER: TableShape = TableShape {
             ValueShape::Time(Zero::Allowed),
             "how much later than they came frames may be judged by that switch, so that so much \
              more of a flow passes at once; default \"1 ms\" in virtual time and \"5 ms\" in the lab",
+        ),
+        key(
+            "watch_hops",
+            Optional,
+            ValueShape::Choice(&WATCHING),
+            "whether switches that can watch how long promised frames stay; default \"on\"",
         ),
     ],
 };

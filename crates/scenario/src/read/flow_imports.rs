@@ -15,7 +15,7 @@ use crate::format::FLOW_IMPORT;
 use crate::mistake::{Mistake, quote};
 use crate::problem::{Problems, TextSpan};
 use crate::read::Loader;
-use crate::read::flows::{FlowReader, Terms, protection};
+use crate::read::flows::{FlowReader, Terms, excess_goes_on, protection};
 use crate::record::{LayeredTable, records};
 use crate::shape::is_name;
 use crate::{
@@ -208,6 +208,7 @@ impl FlowReader<'_> {
                 Some(_) => import.protection,
                 None => Protection::None,
             },
+            excess_goes_on: excess_goes_on(record),
             start: Duration::ZERO,
             stop: None,
         })

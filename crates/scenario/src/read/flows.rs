@@ -6,7 +6,10 @@ use std::net::Ipv4Addr;
 use toml::de::DeTable;
 use units::Duration;
 
-use crate::format::{COVERS_ANY, FLOW, PROTECTION_RESTORE, PROTECTION_SEAMLESS};
+use crate::format::{
+    COVERS_ANY, EXCESS_BEST_EFFORT, FLOW, PROTECTION_FAST_FAILOVER, PROTECTION_RESTORE,
+    PROTECTION_SEAMLESS,
+};
 use crate::limits::{MOST_FLOWS, MOST_GROUPS, MOST_RECEIVERS};
 use crate::mistake::Mistake;
 use crate::names::Names;
@@ -55,6 +58,7 @@ pub(super) struct Terms {
     pub(super) deadline: Option<Duration>,
     pub(super) criticality: Criticality,
     pub(super) protection: Protection,
+    pub(super) excess_goes_on: bool,
     pub(super) start: Duration,
     pub(super) stop: Option<Duration>,
 }
@@ -205,6 +209,7 @@ impl<'a> FlowReader<'a> {
             deadline: terms.deadline,
             criticality: terms.criticality,
             protection: terms.protection,
+            excess_goes_on: terms.excess_goes_on,
             by_level,
             start: terms.start,
             stop: terms.stop,
@@ -331,6 +336,7 @@ impl<'a> FlowReader<'a> {
             deadline: record.time("deadline"),
             criticality: Criticality(u8::try_from(criticality).expect("the shape ends at 7")),
             protection,
+            excess_goes_on: excess_goes_on(record),
             start,
             stop,
         })
@@ -517,27 +523,38 @@ fn check_template(template: &LayeredTable<'_>, problems: &mut Problems) {
     }
 }
 
+pub(super) fn excess_goes_on(record: &LayeredTable<'_>) -> bool {
+    record.choice("excess") == Some(EXCESS_BEST_EFFORT)
+}
+
 pub(super) fn protection(record: &LayeredTable<'_>, problems: &mut Problems) -> Protection {
-    let restore = record.choice("protection") == Some(PROTECTION_RESTORE);
-    if restore && !record.has("interruption") {
+    let wanted = record.choice("protection");
+    let is_local = wanted == Some(PROTECTION_FAST_FAILOVER);
+    let is_protected = is_local || wanted == Some(PROTECTION_RESTORE);
+    if is_protected && !record.has("interruption") {
         problems.report(
             record.place_of("protection"),
             record.missing("interruption"),
         );
     }
     for key in ["interruption", "covers"] {
-        if !restore && record.has(key) {
+        if !is_protected && record.has(key) {
             let mistake = Mistake::Contradiction {
-                sentence: format!("`{key}` is promised by protection \"restore\" only"),
-                help: "add `protection = \"restore\"`".to_owned(),
+                sentence: format!("`{key}` is promised to protected flows only"),
+                help: "add `protection = \"restore\"` or `\"fast-failover\"`".to_owned(),
             };
             problems.report(record.place_of(key), mistake);
         }
     }
+    let covers_any_fault = record.choice("covers") == Some(COVERS_ANY);
     match record.time("interruption") {
-        Some(interruption) if restore => Protection::Restore {
+        Some(interruption) if is_local => Protection::FastFailover {
             interruption,
-            covers_any_fault: record.choice("covers") == Some(COVERS_ANY),
+            covers_any_fault,
+        },
+        Some(interruption) if is_protected => Protection::Restore {
+            interruption,
+            covers_any_fault,
         },
         Some(_) | None if record.choice("protection") == Some(PROTECTION_SEAMLESS) => {
             Protection::Seamless

@@ -2,7 +2,7 @@
 
 use units::{Delay, Duration};
 
-use crate::format::{CAPTURE_ALL, HOSTS_FROM_SCENARIO, POLICING_OFF};
+use crate::format::{CAPTURE_ALL, HOSTS_FROM_SCENARIO, POLICING_OFF, WATCHING_OFF};
 use crate::mistake::Mistake;
 use crate::plan::PlannedNetwork;
 use crate::problem::Problems;
@@ -33,6 +33,7 @@ pub(super) fn control(record: &LayeredTable<'_>) -> Control {
         },
         is_policed: record.choice("policing") != Some(POLICING_OFF),
         policing_tolerance: record.time("policing_tolerance"),
+        watches_hops: record.choice("watch_hops") != Some(WATCHING_OFF),
     }
 }
 

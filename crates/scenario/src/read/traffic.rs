@@ -169,7 +169,7 @@ impl TrafficKind {
             "min_spacing",
             "changes",
         ];
-        const PROMISE: [&str; 4] = ["deadline", "protection", "interruption", "covers"];
+        const PROMISE: [&str; 5] = ["deadline", "protection", "interruption", "covers", "excess"];
         let facts = self.facts();
         let promised = self != Self::BestEffort;
         for (key, place) in record.own_keys() {

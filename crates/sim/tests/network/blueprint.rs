@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+use calculus::admission::Spare;
 use controller::config::{
     BestEffortTraffic, Config, HostParameters, Metric, PortParameters, ProcessingParameters,
     SwitchParameters, Timers,
 };
 use controller::northbound::{
-    ApplicationKind, Cover, FlowMatch, Manifest, Protection, Requirement, Traffic, Transport,
-    TransportProtocol,
+    ApplicationKind, Cover, ExceedAction, FlowMatch, Manifest, Protection, Requirement, Traffic,
+    Transport, TransportProtocol,
 };
 use controller::place::{LinkEnds, PortId};
 use sim::Parts;
@@ -28,7 +29,7 @@ const LINK_RATE: BitRate = BitRate::from_mbps(1_000);
 const HOST_RATE: BitRate = BitRate::from_mbps(200);
 const PROPAGATION: Delay = Delay::from_ns(50);
 const LARGEST_FRAME: DataSize = DataSize::from_bytes(1542);
-const CARRIER_DETECTION: Duration = Duration::from_ms(1);
+pub const CARRIER_DETECTION: Duration = Duration::from_ms(1);
 const CONTROL_DELAY: Duration = Duration::from_us(100);
 /// How many imitate a flow at the port of a host, and what they send together, at most.
 const INTRUDERS_AT_PORT: usize = 4;
@@ -49,6 +50,8 @@ pub struct Blueprint {
     pub applications: Vec<ApplicationKind>,
     /// How many of a million frames are lost on each link between switches.
     pub loss_ppm: u32,
+    /// How budgets are fitted to the flows; nothing if they are fixed.
+    pub fit: Option<Spare>,
     budgets: Budgets,
     switches: usize,
 }
@@ -101,6 +104,14 @@ pub struct Wish {
     pub class: u8,
     /// When it begins to send, after the others.
     pub phase: Duration,
+    pub healed_by: HealedBy,
+}
+
+/// Who makes up for a broken link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HealedBy {
+    Controller,
+    Switches,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,6 +145,7 @@ impl Blueprint {
             intruders: Vec::new(),
             applications: vec![ApplicationKind::Deterministic],
             loss_ppm: 0,
+            fit: None,
             budgets: Budgets {
                 processing: random.pick(&[60, 120, 400].map(Delay::from_us)),
                 port: random.pick(&[25, 60, 200].map(Delay::from_us)),
@@ -165,13 +177,22 @@ impl Blueprint {
                 burst: 2,
                 class: 5,
                 phase: Duration::ZERO,
+                healed_by: HealedBy::Controller,
             }],
             intruders: Vec::new(),
             applications: vec![ApplicationKind::Deterministic],
             loss_ppm: 0,
+            fit: None,
             budgets: AMPLE,
             switches,
         }
+    }
+
+    /// Returns the same ring, whose switches make up for a broken link by themselves.
+    pub fn one_flow_healed_by_switches() -> Self {
+        let mut one = Self::one_flow();
+        one.wishes[0].healed_by = HealedBy::Switches;
+        one
     }
 
     /// Returns one switch with two hosts and a datagram flow from one to the other.
@@ -218,6 +239,7 @@ impl Blueprint {
             burst: 1,
             class: 5,
             phase: Duration::from_us(7) * flow as u64,
+            healed_by: HealedBy::Controller,
         };
         Self {
             seed: 1,
@@ -227,6 +249,7 @@ impl Blueprint {
             intruders: Vec::new(),
             applications: vec![ApplicationKind::Deterministic],
             loss_ppm: 0,
+            fit: None,
             budgets: Budgets {
                 processing: Delay::from_us(2_500),
                 port: Delay::from_us(1_300),
@@ -248,6 +271,7 @@ impl Blueprint {
             burst: 2,
             class: BEST_EFFORT,
             phase: Duration::ZERO,
+            healed_by: HealedBy::Controller,
         };
         let samples = BitRate::from_bps(4_000 * wire_size(160).as_bits());
         blueprint.wishes = vec![
@@ -318,6 +342,10 @@ impl Blueprint {
             burst: 1 + random.index(5) as u64,
             class,
             phase: phases.draw_one(random),
+            healed_by: match (class, more) {
+                (BEST_EFFORT, _) | (_, 1..) => HealedBy::Controller,
+                _ => random.pick(&[HealedBy::Controller, HealedBy::Switches]),
+            },
         }
     }
 
@@ -382,6 +410,7 @@ impl Blueprint {
             class: wish.class,
             is_class_free: false,
             must_be_enforced: false,
+            excess: ExceedAction::Drop,
             traffic: Traffic {
                 rate: wish.rate,
                 burst: size * (wish.burst + 1),
@@ -390,9 +419,15 @@ impl Blueprint {
                 frames: None,
             },
             deadline: (wish.class != BEST_EFFORT).then(|| Delay::from_us(20_000)),
-            protection: Protection::Restore {
-                interruption: INTERRUPTION,
-                covers: Cover::CarrierLoss,
+            protection: match wish.healed_by {
+                HealedBy::Controller => Protection::Restore {
+                    interruption: INTERRUPTION,
+                    covers: Cover::CarrierLoss,
+                },
+                HealedBy::Switches => Protection::FastFailover {
+                    interruption: INTERRUPTION,
+                    covers: Cover::CarrierLoss,
+                },
             },
             modes: None,
         }
@@ -481,8 +516,9 @@ impl Blueprint {
             probe_key: None,
             claim: controller::mastery::Claim::default(),
             foreign_rules: controller::northbound::ForeignRules::Keep,
-            fit: None,
+            fit: self.fit,
             modes: None,
+            watch_hops: true,
             policing: Some(units::Duration::ZERO),
             seed: self.seed,
         }

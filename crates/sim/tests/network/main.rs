@@ -7,11 +7,13 @@
 #![expect(clippy::unwrap_used, reason = "all of it is a test")]
 
 mod blueprint;
+mod excess;
 mod half_deployed;
 mod intents;
 mod intruders;
 mod masters;
 mod moves;
+mod profiles;
 mod run;
 mod silence;
 mod states;
@@ -24,7 +26,7 @@ use sim::parts::Fault;
 use sim::servers::random::Random;
 use units::Duration;
 
-use blueprint::{BEST_EFFORT, Blueprint, INTERRUPTION, datapath};
+use blueprint::{BEST_EFFORT, Blueprint, CARRIER_DETECTION, HealedBy, INTERRUPTION, datapath};
 use run::{Flow, Outcome, run, run_by};
 
 /// How many networks are drawn.
@@ -121,6 +123,56 @@ fn a_switch_that_restarts_gets_its_entries_back() {
     assert_eq!(outcome.summaries[0].travels, Travels::Base);
 }
 
+/// Groups and entries stand in the switches: nobody is asked when a link breaks.
+#[test]
+fn switches_make_up_for_a_broken_link_without_a_controller() {
+    let blueprint = Blueprint::one_flow_healed_by_switches();
+    for link in 0..blueprint.links.len() {
+        let (cut_after, heal_after) = (Duration::from_ms(200), Duration::from_ms(300));
+        let isolated = (0..4).map(|switch| (Duration::from_ms(100), Fault::Isolate { switch }));
+        let cut = [
+            (cut_after, Fault::Cut { link }),
+            (heal_after, Fault::Heal { link }),
+        ];
+        let faults: Vec<_> = isolated.chain(cut).collect();
+
+        let outcome = run(&blueprint, &faults, Duration::from_ms(500));
+
+        assert_eq!(outcome.flows.len(), 1);
+        assert_promise_held(&blueprint, &outcome, &outcome.flows[0], (link, cut_after));
+        assert_no_loss_after(&outcome, &outcome.flows[0], cut_after + CARRIER_DETECTION);
+    }
+}
+
+#[test]
+fn a_switch_that_restarts_gets_its_groups_back() {
+    let blueprint = Blueprint::one_flow_healed_by_switches();
+    let cut_after = Duration::from_ms(3_500);
+    for switch in 0..4 {
+        for link in 0..blueprint.links.len() {
+            let faults = [
+                (Duration::from_ms(100), Fault::Crash { switch }),
+                (Duration::from_ms(200), Fault::Restart { switch }),
+                (cut_after, Fault::Cut { link }),
+            ];
+
+            let outcome = run(&blueprint, &faults, Duration::from_ms(3_700));
+
+            let [flow] = &outcome.flows[..] else {
+                panic!("one flow was asked for");
+            };
+            assert_no_loss_after(&outcome, flow, cut_after + CARRIER_DETECTION);
+            // Nothing is lost because it is back, unless nobody else could carry it.
+            let is_passed_by = ![0, 2].contains(&switch);
+            let back = outcome.start + Duration::from_ms(200);
+            let cut = outcome.start + cut_after;
+            let losses = flow.record.receivers[0].loss_runs.iter();
+            let in_vain = losses.filter(|run| (back..cut).contains(&run.last_sent));
+            assert!(!is_passed_by || in_vain.count() == 0, "switch {switch}");
+        }
+    }
+}
+
 #[test]
 fn flows_follow_a_host_that_moves() {
     let blueprint = Blueprint::one_flow();
@@ -198,9 +250,14 @@ fn assert_promise_held(
     // A frame that was on its way when the link broke was sent before.
     let cut = outcome.start + cut_after;
     let guarantee = accepted.guarantee.expect("there is a promise").round_up();
+    // No switch waits for the controller: nothing is lost that is sent once it sees the cut.
+    let lost_for = match wish.healed_by {
+        HealedBy::Controller => INTERRUPTION,
+        HealedBy::Switches => CARRIER_DETECTION,
+    };
     for run in record.receivers.iter().flat_map(|one| &one.loss_runs) {
         assert!(
-            run.first_sent + guarantee >= cut && run.last_sent <= cut + INTERRUPTION,
+            run.first_sent + guarantee >= cut && run.last_sent <= cut + lost_for,
             "{name} lost {run:?}, the link was cut at {cut:?}"
         );
     }

@@ -2,7 +2,7 @@
 
 use controller::northbound::{
     Accepted, Decision, Event, FlowId, FlowSummary, Intent, IntentDecision, IntentState, Reply,
-    Request, Route, Said, Saying, TopologyCount,
+    Request, Requirement, Route, Said, Saying, TopologyCount,
 };
 use measure::capture::Captures;
 use measure::identity::{Catalogue, FlowKey, Numbering};
@@ -176,9 +176,16 @@ pub fn discover(blueprint: &Blueprint, world: &mut World) {
 }
 
 /// Returns the flows that were admitted and are installed.
-fn admit(blueprint: &Blueprint, world: &mut World) -> Vec<(usize, Accepted)> {
+pub fn admit(blueprint: &Blueprint, world: &mut World) -> Vec<(usize, Accepted)> {
     let wishes = 0..blueprint.wishes.len();
-    let requirements = wishes.map(|flow| blueprint.requirement(flow)).collect();
+    admit_all(
+        wishes.map(|flow| blueprint.requirement(flow)).collect(),
+        world,
+    )
+}
+
+/// Returns which of these were admitted; they are installed.
+pub fn admit_all(requirements: Vec<Requirement>, world: &mut World) -> Vec<(usize, Accepted)> {
     let Reply::Decisions(decisions) = ask(world, Request::Admit(requirements)) else {
         panic!("decisions were asked for");
     };
@@ -256,7 +263,7 @@ pub fn ask(world: &mut World, request: Request) -> Reply {
     panic!("the controller did not answer");
 }
 
-fn load(
+pub fn load(
     blueprint: &Blueprint,
     admitted: &[(usize, Accepted)],
     start: Instant,

@@ -3,8 +3,8 @@
 
 use units::Instant;
 use wire::openflow::{
-    BufferId, ErrorKind, Fields, FlowMod, FlowModCommand, FlowModFailed, FlowModFlags, FlowRemoved,
-    FlowRemovedReason, Message, TableId,
+    BadAction, BufferId, ErrorKind, Fields, FlowMod, FlowModCommand, FlowModFailed, FlowModFlags,
+    FlowRemoved, FlowRemovedReason, Message, TableId,
 };
 
 use super::journal::Change;
@@ -17,7 +17,7 @@ use crate::entry::{Entry, Expiry};
 use crate::flow_table::{EntryIndex, FlowTable, Rule, TableFull};
 use crate::matching;
 use crate::pipeline::Pipeline;
-use crate::program::{Compiler, InstructionSite};
+use crate::program::{Compiler, InstructionSite, POLICERS_MAX};
 use crate::selection::{OutGroup, OutPort, Selection};
 use crate::timeouts::{EntryId, Timeouts, Verdict};
 
@@ -398,7 +398,17 @@ fn compile(pipeline: &Pipeline, flow_mod: &FlowMod<'_>, rule: &Rule) -> Result<P
         tables: u8::try_from(pipeline.tables.len()).expect("made from a u8"),
         place: InstructionSite::Entry(flow_mod.table, rule),
     };
-    compiler.program(&flow_mod.instructions)
+    let program = compiler.program(&flow_mod.instructions)?;
+    let is_full = pipeline.egress.meters.policers() >= POLICERS_MAX;
+    let flows = &pipeline.tables[usize::from(flow_mod.table.0)].flows;
+    let is_in_place = || {
+        let before = flows.find(rule).map(|index| flows.entry(index));
+        before.is_some_and(|entry| entry.program.police.is_some())
+    };
+    match program.police {
+        Some(_) if is_full && !is_in_place() => Err(ErrorKind::BadAction(BadAction::TooMany)),
+        Some(_) | None => Ok(program),
+    }
 }
 
 fn new_entry(now: Instant, flow_mod: &FlowMod<'_>, rule: Rule, program: Program) -> Entry {

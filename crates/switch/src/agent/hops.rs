@@ -52,7 +52,9 @@ impl Agent {
         if !egress.hops.look(now) {
             return;
         }
-        let (exceeded, unsaid) = egress.hops.exceeded(now, is_alive);
+        let Some((exceeded, unsaid)) = egress.hops.exceeded(now, is_alive) else {
+            return;
+        };
         for it in exceeded {
             if let Some(event) = event(now, pipeline, &it, unsaid) {
                 self.tell_hop(event);

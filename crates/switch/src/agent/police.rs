@@ -3,7 +3,7 @@
 //!
 //! Frames are judged by a meter of the entry's own (`meter_table`), here and by those who
 //! walk the compiled form alike. A few times a second it is looked whether anything was
-//! dropped by a meter; only then entries are gone through, some at a time.
+//! dropped or demoted by a meter; only then entries are gone through, some at a time.
 
 use units::{Duration, Instant};
 use wire::openflow::taktos::{Answer, PoliceEvent, PolicedEntry};
@@ -32,7 +32,7 @@ const EVENTS_MAX: usize = 64;
 pub(super) struct Watch {
     /// When to look next; nothing while nobody polices.
     due: Option<Instant>,
-    /// What meters had dropped when it was looked last.
+    /// How many frames meters had dropped or demoted when it was looked last.
     metered: u64,
     /// Whether something is to be told that was not.
     pending: bool,
@@ -69,7 +69,8 @@ impl Agent {
             Some(cursor) => cursor,
             None => {
                 self.police.due = Some(now + LOOK);
-                let metered = pipeline.counters().metered;
+                let counters = pipeline.counters();
+                let metered = counters.metered + counters.demoted;
                 let moved = std::mem::replace(&mut self.police.metered, metered) != metered;
                 if !moved && !self.police.pending {
                     return;
@@ -160,7 +161,7 @@ impl PolicedDump {
 /// Returns what an entry that polices has seen, and its meter.
 fn policed(pipeline: &Pipeline, id: EntryId) -> Option<(PolicedEntry, MeterIndex)> {
     let entry = pipeline.entry(id);
-    entry.program.police?;
+    let police = entry.program.police?;
     let meter = entry.program.meter?;
     let fields = Fields::from_bytes(&entry.fields);
     let input = fields.iter().find_map(|field| match field {
@@ -175,6 +176,7 @@ fn policed(pipeline: &Pipeline, id: EntryId) -> Option<(PolicedEntry, MeterIndex
     }
     let entry = PolicedEntry {
         table: id.table,
+        excess: police.excess,
         priority: entry.rule.priority,
         input: input.unwrap_or(PortNumber::ANY),
         cookie: entry.cookie,

@@ -21,6 +21,7 @@ use crate::group_table::GroupIndex;
 use crate::hops::Owner;
 use crate::meter_band::BandAction;
 use crate::meter_table::MeterIndex;
+use crate::metering::BEST_EFFORT;
 use crate::packet::{Origin, Packet};
 use crate::pipeline::Pipeline;
 use crate::streams::Passing;
@@ -160,6 +161,7 @@ impl Pipeline {
                         return Err(WalkEnd::Core);
                     }
                 }
+                Some(BandAction::BestEffort) => way.verdicts.push(BEST_EFFORT),
                 None => way.verdicts.push(0),
             }
         }

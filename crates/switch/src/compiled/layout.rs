@@ -521,7 +521,8 @@ pub mod meter {
 /// Words of a record of [`Region::Bands`], whose arithmetic is that of
 /// `meter_band`.
 pub mod band {
-    /// 0 to drop, 1 to remark (bits 0 to 7); by how many levels (bits 8 to 15).
+    /// 0 to drop, 1 to remark, 2 to leave by queue 0 (bits 0 to 7); by how many levels (bits 8
+    /// to 15).
     pub const WHAT: usize = 0;
     /// The tokens of a burst.
     pub const BURST: usize = 1;
@@ -611,6 +612,8 @@ pub mod total {
     pub const TOO_LONG_A_WAY: usize = 10;
     /// Of those given up before the first table, those that were too long.
     pub const OVERSIZED: usize = 11;
+    /// Frames that lost the queue of their entry, as they exceeded a contract.
+    pub const DEMOTED: usize = 12;
 }
 
 /// A frame on its way to the core: bytes in front of it.

@@ -246,6 +246,7 @@ fn write_band(store: &Store, record: u32, band: &Band, tally: u32) {
     let what = match band.treatment {
         BandAction::Drop => 0,
         BandAction::Remark(levels) => 1 | u64::from(levels) << 8,
+        BandAction::BestEffort => 2,
     };
     let words = store.record(Region::Bands, record);
     let set = |at: usize, value: u64| words.set(at, value);

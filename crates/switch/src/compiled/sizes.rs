@@ -3,7 +3,7 @@
 //! It is made once, and does not grow: what does not fit is left to the switch's
 //! own core. An entry that is changed has two records until nobody can see the old
 //! one any more, and a bundle may change all entries at once, so there are two
-//! records for each entry. With 1,024 entries all regions together have about 1.7
+//! records for each entry. With 1,024 entries all regions together have about 2.3
 //! megabytes.
 
 use super::layout::{Region, limit};
@@ -21,10 +21,7 @@ const VERSIONS: usize = 2;
 const ACTIONS_PER_ENTRY: usize = 6;
 /// One group, meter or monitor for so many entries.
 const ENTRIES_PER_GROUP: usize = 4;
-/// One record of how long frames stay for so many entries: most switches send through
-/// watched queues on behalf of some entries.
-const ENTRIES_PER_HOP: usize = 4;
-/// The fewest records of that kind.
+/// The fewest records of how long frames stay; else there are as many as entries.
 const HOP_RECORDS_MIN: usize = 64;
 /// One stream that goes over several ways for so many entries.
 const ENTRIES_PER_STREAM: usize = 4;
@@ -116,8 +113,7 @@ impl Sizes {
 
     /// Returns how many records there are of how long frames stay: a power of two.
     fn hops(&self) -> usize {
-        let wanted = self.entries / ENTRIES_PER_HOP;
-        let bounded = wanted.clamp(HOP_RECORDS_MIN, HOP_RECORDS_MAX);
+        let bounded = self.entries.clamp(HOP_RECORDS_MIN, HOP_RECORDS_MAX);
         bounded.next_power_of_two()
     }
 

@@ -168,6 +168,7 @@ impl Pipeline {
         all.overrun += others(total::LOST);
         all.missed += others(total::MISSED);
         all.metered += others(total::METERED);
+        all.demoted += others(total::DEMOTED);
         all.outputs += others(total::OUTPUTS);
         all.abandoned += others(total::ABANDONED);
         all.sent += others(total::SENT);

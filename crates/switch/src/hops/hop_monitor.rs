@@ -2,7 +2,6 @@
 
 use units::{Duration, Instant};
 
-use super::HOP_RECORDS_MAX;
 use super::hop_table::{HopKey, HopPlace, HopStays, HopTable, Owner};
 use crate::compiled::{Departures, Memory};
 use crate::config::PacketInBudget;
@@ -20,12 +19,17 @@ const TOLD: PacketInBudget = PacketInBudget {
     burst: 64,
 };
 /// How many records are looked at in one call for whether their entries are still there.
-const SWEPT_AT_ONCE: usize = 64;
+const SWEPT_AT_ONCE: usize = 512;
+/// How many records are looked at in one call for whether their budgets were missed.
+const LOOKED_AT_ONCE: usize = 1_024;
 
 /// A queue that is not watched, and one whose budget is never missed; others stand for
 /// their budget plus one nanosecond.
 pub(crate) const UNWATCHED: u64 = 0;
 const NEVER: u64 = u64::MAX;
+
+/// How many records a switch begins with whose core sees all frames.
+const RECORDS_AT_FIRST: usize = 1_024;
 
 /// What was said of a record, and whether it is about to go.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +42,14 @@ struct Told {
     is_dead: bool,
 }
 
+impl Told {
+    const NOTHING: Self = Self {
+        above: 0,
+        next: Instant::ZERO,
+        is_dead: false,
+    };
+}
+
 /// A record whose budget was missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exceeded {
@@ -46,6 +58,16 @@ pub(crate) struct Exceeded {
     pub(crate) budget: Duration,
     pub(crate) longest: Duration,
     pub(crate) frames: u64,
+}
+
+/// How far records were looked at for whether their budgets were missed.
+#[derive(Debug, Default)]
+struct Look {
+    /// With which record to go on; zero if it is over.
+    next: usize,
+    found: Vec<Exceeded>,
+    /// How many more records have something to say that has to wait.
+    unsaid: u32,
 }
 
 /// Watches how long frames stay.
@@ -62,6 +84,7 @@ pub(crate) struct HopMonitor {
     changes: u64,
     /// When to look again.
     due: Instant,
+    look: Look,
     /// With which record to go on looking for entries that are gone.
     swept: usize,
     /// How many frames above budgets were seen.
@@ -81,6 +104,7 @@ impl HopMonitor {
             told: Vec::new(),
             changes: 0,
             due: Instant::FAR_FUTURE,
+            look: Look::default(),
             swept: 0,
             seen: 0,
             holds_back: false,
@@ -100,9 +124,10 @@ impl HopMonitor {
     pub(crate) fn configure(&mut self, now: Instant, watched: Vec<[u64; QUEUES]>) {
         let before = std::mem::replace(&mut self.watched, watched);
         self.changes += 1;
+        self.look = Look::default();
         self.is_on = self.watched.iter().flatten().any(|it| *it != UNWATCHED);
         if self.is_on && self.table.is_none() {
-            self.table = Some(HopTable::private(HOP_RECORDS_MAX));
+            self.table = Some(HopTable::private(RECORDS_AT_FIRST));
             self.forget_told();
         }
         for at in 1..self.end() {
@@ -119,13 +144,20 @@ impl HopMonitor {
     }
 
     fn forget_told(&mut self) {
-        let nothing = Told {
-            above: 0,
-            next: Instant::ZERO,
-            is_dead: false,
+        self.told = vec![Told::NOTHING; self.end()];
+    }
+
+    /// Makes room for more records if half are taken and nobody else has the memory.
+    fn grow(&mut self) {
+        let Some((larger, moved)) = self.table.as_ref().and_then(HopTable::grown) else {
+            return;
         };
-        let end = self.table.as_ref().map_or(0, HopTable::end);
-        self.told = vec![nothing; end];
+        self.table = Some(larger);
+        let told = std::mem::take(&mut self.told);
+        self.forget_told();
+        for (before, after) in moved {
+            self.told[after] = told[before];
+        }
     }
 
     pub(crate) const fn changes(&self) -> u64 {
@@ -224,10 +256,14 @@ impl HopMonitor {
         self.table.as_ref().map_or(0, HopTable::no_room)
     }
 
-    /// Begins to look at the records; says whether budgets were missed that nobody was
-    /// told of.
+    /// Says whether records are to be looked at: budgets were missed that nobody was told of,
+    /// or it is not over yet.
     pub(crate) fn look(&mut self, now: Instant) -> bool {
+        if self.look.next > 0 {
+            return true;
+        }
         self.due = now + LOOK_INTERVAL;
+        self.grow();
         let above = self.table.as_ref().map_or(0, HopTable::above);
         let is_news = std::mem::replace(&mut self.seen, above) != above;
         std::mem::take(&mut self.holds_back) || is_news
@@ -251,53 +287,60 @@ impl HopMonitor {
         if let Some(table) = &self.table {
             table.free(at);
         }
-        self.told[at] = Told {
-            above: 0,
-            next: Instant::ZERO,
-            is_dead: false,
-        };
+        self.told[at] = Told::NOTHING;
     }
 
-    /// Returns the records whose budgets were missed and who may be told of now, and how
-    /// many others there are.
+    /// Looks at the next records; once all were, returns those whose budgets were missed and
+    /// who may be told of now, and how many others there are.
     pub(crate) fn exceeded(
         &mut self,
         now: Instant,
         is_alive: impl Fn(Owner) -> bool,
-    ) -> (Vec<Exceeded>, u32) {
-        let mut exceeded = Vec::new();
-        let mut unsaid = 0;
-        for at in 1..self.end() {
-            let Some(key) = self.key(at).filter(|key| is_alive(key.owner)) else {
-                continue;
-            };
-            let (Some(table), Some(budget)) = (&self.table, self.budget(key)) else {
-                continue;
-            };
-            let (above, told) = (table.above_of(at), &mut self.told[at]);
-            if above <= told.above {
-                continue;
-            }
-            if now < told.next {
-                self.holds_back = true;
-                continue;
-            }
-            if !self.budget.take(now) {
-                self.holds_back = true;
-                unsaid += 1;
-                continue;
-            }
-            exceeded.push(Exceeded {
-                at,
-                key,
-                budget,
-                longest: table.take_peak(at),
-                frames: above - told.above,
-            });
-            told.above = above;
-            told.next = now + TOLD_INTERVAL;
+    ) -> Option<(Vec<Exceeded>, u32)> {
+        let first = self.look.next.max(1);
+        let end = self.end().min(first + LOOKED_AT_ONCE);
+        for at in first..end {
+            self.look_at(now, at, &is_alive);
         }
-        (exceeded, unsaid)
+        if end < self.end() {
+            (self.look.next, self.due) = (end, now);
+            return None;
+        }
+        let Look { found, unsaid, .. } = std::mem::take(&mut self.look);
+        self.due = now + LOOK_INTERVAL;
+        Some((found, unsaid))
+    }
+
+    /// Notes whether there is something to tell of a record.
+    fn look_at(&mut self, now: Instant, at: usize, is_alive: impl Fn(Owner) -> bool) {
+        let Some(key) = self.key(at).filter(|key| is_alive(key.owner)) else {
+            return;
+        };
+        let (Some(table), Some(budget)) = (&self.table, self.budget(key)) else {
+            return;
+        };
+        let (above, told) = (table.above_of(at), &mut self.told[at]);
+        if above <= told.above {
+            return;
+        }
+        if now < told.next {
+            self.holds_back = true;
+            return;
+        }
+        if !self.budget.take(now) {
+            self.holds_back = true;
+            self.look.unsaid += 1;
+            return;
+        }
+        self.look.found.push(Exceeded {
+            at,
+            key,
+            budget,
+            longest: table.take_peak(at),
+            frames: above - told.above,
+        });
+        told.above = above;
+        told.next = now + TOLD_INTERVAL;
     }
 }
 

@@ -1,7 +1,8 @@
 //! The records of hops, and where each stands.
 //!
-//! Keys stand in lines of eight words, as many as one cache line has; where a key hashes
-//! to, it or nothing stands in one of the eight. Whoever needs a record first takes a free
+//! Keys stand in lines of eight words, as many as one cache line has; a key stands in one of
+//! the eight of the line that it hashes to, or of a second one if there was no room. So nearly
+//! all records can be used. Whoever needs a record first takes a free
 //! word for it by one atomic instruction: a walk of the compiled form needs nobody's help.
 //! A record that is given up gets another turn, by which frames that are still under way
 //! are told from those of the next one that stands there.
@@ -10,6 +11,7 @@ use std::cell::Cell;
 
 use units::Duration;
 
+use super::HOP_RECORDS_MAX;
 use super::histogram::{bucket_of, upper_end};
 use crate::compiled::layout::{Region, hop};
 use crate::compiled::{Memory, Record, Words};
@@ -63,6 +65,14 @@ pub(super) struct HopTable {
     keys: Box<dyn Words>,
     records: Box<dyn Words>,
     lines: usize,
+    /// Records that were taken, where nobody else takes some.
+    taken: Option<Cell<usize>>,
+}
+
+impl HopPlace {
+    fn at(self) -> usize {
+        usize::from(self.slot)
+    }
 }
 
 impl HopKey {
@@ -82,7 +92,38 @@ impl HopTable {
     pub(super) fn private(records: usize) -> Self {
         let words = |count: usize| -> Box<dyn Words> { Box::new(vec![Cell::new(0); count]) };
         let keys = words(records);
-        Self::of_words(keys, words(records * Region::Hops.record_words()))
+        Self {
+            taken: Some(Cell::new(0)),
+            ..Self::of_words(keys, words(records * Region::Hops.record_words()))
+        }
+    }
+
+    /// Returns a table of twice the size with the same records, and where each stood and
+    /// stands now; nothing as long as this one has room, is as large as any, or is not of
+    /// this process alone. Frames that are under way keep no place.
+    pub(super) fn grown(&self) -> Option<(Self, Vec<(usize, usize)>)> {
+        let taken = self.taken.as_ref()?.get();
+        if self.end() >= HOP_RECORDS_MAX || 2 * taken < self.end() {
+            return None;
+        }
+        let larger = Self::private(2 * self.end());
+        let turns = (1..self.end()).map(|at| turn_of(self.keys.get(at)));
+        let turn = turns.max().unwrap_or_default().wrapping_add(1);
+        for at in 1..larger.end() {
+            larger.keys.set(at, u64::from(turn) << hop::KEY_TURN_AT);
+        }
+        let all: [u64; hop::BUCKETS] = self.record(0).read(0);
+        larger.record(0).write(0, &all);
+        let mut moved = Vec::new();
+        for before in 1..self.end() {
+            let Some(place) = self.key(before).and_then(|key| larger.place_of(key)) else {
+                continue;
+            };
+            let words: [u64; Region::Hops.record_words()] = self.record(before).read(0);
+            larger.record(place.at()).write(0, &words);
+            moved.push((before, place.at()));
+        }
+        Some((larger, moved))
     }
 
     /// Takes the regions of hops out of the others.
@@ -98,6 +139,7 @@ impl HopTable {
             keys,
             records,
             lines,
+            taken: None,
         }
     }
 
@@ -121,6 +163,9 @@ impl HopTable {
             if is_free && self.keys.replace(at, before, before | word) {
                 let index = u64::from(key.owner.index.0);
                 self.record(at).set(hop::OWNER, index);
+                if let Some(taken) = &self.taken {
+                    taken.set(taken.get() + 1);
+                }
                 return Some(place(at, before));
             }
         }
@@ -131,10 +176,11 @@ impl HopTable {
     /// Returns the places where a key may stand, the first one first.
     fn ways(&self, word: u64) -> impl Iterator<Item = usize> + use<> {
         let hash = word.wrapping_mul(MULTIPLIER);
-        let small = |part: u64| usize::try_from(part).expect("32 bits fit");
-        let line = small(hash >> 32) & (self.lines - 1);
+        let small = |part: u64| usize::try_from(part & 0xffff_ffff).expect("32 bits fit");
+        let lines = [32, 48].map(|from| small(hash >> from) & (self.lines - 1));
         let first = small(hash >> 61);
-        (first..first + WAYS).map(move |way| line * WAYS + way % WAYS)
+        let of_line = move |line| (first..first + WAYS).map(move |way| line * WAYS + way % WAYS);
+        lines.into_iter().flat_map(of_line)
     }
 
     /// Returns what the record at a place is about, if one stands there.
@@ -162,12 +208,15 @@ impl HopTable {
         let turn = self.keys.get(at) >> hop::KEY_TURN_AT;
         self.keys.set(at, (turn + 1) << hop::KEY_TURN_AT);
         record.write(0, &[0; Region::Hops.record_words()]);
+        if let Some(taken) = &self.taken {
+            taken.set(taken.get().saturating_sub(1));
+        }
     }
 
     /// Notes how long a frame stayed, if the record still is the one that it was; says
     /// whether that was longer than the budget.
     pub(super) fn note(&self, place: HopPlace, stay: Duration, budget: u64) -> bool {
-        let at = usize::from(place.slot);
+        let at = place.at();
         let word = self.keys.get(at);
         if word & hop::KEY_IS_THERE == 0 || turn_of(word) != place.turn {
             return false;

@@ -1,13 +1,16 @@
 //! Entries that police a contract (`docs/openflow-extension.md`).
 
 use units::{BitRate, DataSize, Duration};
+use wire::ethernet::MacAddress;
 use wire::openflow::multipart::{MultipartRequest, ReplyBody, RequestBody};
+use wire::openflow::oxm::Masked;
 use wire::openflow::taktos::{
-    Answer as Told, FrameLimit, Police, PoliceEvent, PolicedEntry, Question,
+    Answer as Told, ExceedAction, FrameLimit, Police, PoliceEvent, PolicedEntry, Question,
 };
 use wire::openflow::{
     Action, Actions, BadAction, Cookie, ErrorKind, Fields, FlowMod, FlowModCommand, Instruction,
-    Instructions, Message, MeterFlags, MeterId, MeterMod, MeterModCommand, PortNumber, TableId,
+    Instructions, MatchField, Message, MeterFlags, MeterId, MeterMod, MeterModCommand, PortNumber,
+    QueueId, TableId,
 };
 
 use crate::frames::frame;
@@ -20,6 +23,7 @@ const CONTRACT: Police = Police {
     rate: BitRate::from_mbps(8),
     burst: DataSize::from_bytes(3_000),
     frames: None,
+    excess: ExceedAction::Drop,
 };
 
 fn kilobyte() -> Vec<u8> {
@@ -95,6 +99,7 @@ fn what_keeps_the_contract_passes_and_the_rest_is_dropped_and_counted() {
 
     assert_eq!((at_once, later), (3, 1));
     let expected = PolicedEntry {
+        excess: ExceedAction::Drop,
         table: TableId(0),
         priority: 7,
         input: PortNumber(1),
@@ -106,6 +111,80 @@ fn what_keeps_the_contract_passes_and_the_rest_is_dropped_and_counted() {
     };
     assert_eq!(seen(&mut world), [expected]);
     assert_eq!(world.switch.counters().metered, 16);
+}
+
+/// It leaves by the queue of what has no promise, and is counted as what it is.
+#[test]
+fn what_exceeds_may_go_on_as_best_effort() {
+    let gentle = Police {
+        excess: ExceedAction::BestEffort,
+        ..CONTRACT
+    };
+    let mut world = World::with_controller(unpaced());
+    let actions = [
+        Action::Police(gentle),
+        Action::SetQueue(QueueId(5)),
+        output(2),
+    ];
+    let applied = [Instruction::ApplyActions(Actions::of(&actions))];
+    world.tell(&Message::FlowMod(FlowMod {
+        matching: Fields::of(&[from(1)]),
+        ..entry(&applied, 9)
+    }));
+
+    assert_eq!(send(&mut world, 10, &kilobyte()), 10);
+    let by_queue = |queue: usize| {
+        let queues = world.switch.queue_counters(PortNumber(2)).unwrap();
+        queues[queue].sent_frames
+    };
+    assert_eq!((by_queue(5), by_queue(0)), (3, 7));
+    let counters = world.switch.counters();
+    assert_eq!((counters.metered, counters.demoted), (0, 7));
+    let begun = world.now;
+    world.run_until(begun + Duration::from_secs(1));
+    let told: Vec<_> = events(&mut world)
+        .iter()
+        .map(|it| (it.entry.excess, it.since_last))
+        .collect();
+    assert_eq!(told, [(ExceedAction::BestEffort, 7)]);
+}
+
+/// There is no room for another, but who is there may be written again.
+#[test]
+fn the_last_that_finds_room_can_be_changed() {
+    const POLICERS: u16 = 16_384;
+    let mut config = unpaced();
+    config.table_capacity = 2 * usize::from(POLICERS);
+    let mut world = World::with_controller(config);
+    let from_host = |number: u16| {
+        let [high, low] = number.to_be_bytes();
+        MatchField::EthSrc(Masked::exact(MacAddress([2, 0, 0, 0, high, low])))
+    };
+    let add = |world: &mut World, number, police, port| {
+        let actions = [Action::Police(police), output(port)];
+        let applied = [Instruction::ApplyActions(Actions::of(&actions))];
+        let matching = [from_host(number)];
+        let flow_mod = FlowMod {
+            matching: Fields::of(&matching),
+            ..entry(&applied, number.into())
+        };
+        let answers = world.ask(&Message::FlowMod(flow_mod));
+        answers.len()
+    };
+    let other = Police {
+        burst: DataSize::from_bytes(4_000),
+        ..CONTRACT
+    };
+
+    let refused: usize = (0..POLICERS)
+        .map(|it| add(&mut world, it, CONTRACT, 2))
+        .sum();
+    let one_more = add(&mut world, POLICERS, CONTRACT, 2);
+    let again = [(CONTRACT, 3), (other, 2), (CONTRACT, 2)];
+    let again = again.map(|(police, port)| add(&mut world, 7, police, port));
+
+    assert_eq!((refused, one_more, again), (0, 1, [0, 0, 0]));
+    assert_eq!(seen(&mut world).len(), usize::from(POLICERS));
 }
 
 #[test]

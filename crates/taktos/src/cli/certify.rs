@@ -12,6 +12,7 @@ use super::scenario_file;
 use super::screen::{self, say};
 use crate::signature;
 use run::experiment::{Experiment, certificate};
+use scenario::{Flow, Protection};
 
 /// What `taktos certify` is told.
 #[derive(Debug, clap::Args)]
@@ -41,6 +42,15 @@ pub fn certify(arguments: &Certify) -> Exit {
         Ok(scenario) => scenario,
         Err(exit) => return exit,
     };
+    let is_local = |flow: &&Flow| matches!(flow.protection, Protection::FastFailover { .. });
+    if let Some(flow) = scenario.flows.iter().find(is_local) {
+        say(format_args!(
+            "taktos: flow {} is protected by fast-failover, and a certificate has no words for \
+             ways that lead frames back; with `protection = \"restore\"` there can be one",
+            flow.name
+        ));
+        return Exit::BadInput;
+    }
     let experiment = Experiment::deciding(&scenario, &stop);
     let (admissions, promises) = match experiment.promises() {
         Ok(found) => found,

@@ -7,12 +7,14 @@
 
 pub mod admit;
 pub mod apps;
+pub mod contract;
 pub mod events;
 pub mod flows;
 pub mod hosts;
 pub mod intents;
 pub mod mode;
 pub mod paths;
+pub mod profiles;
 pub mod rules;
 pub mod settings;
 pub mod topology;

@@ -80,6 +80,10 @@ pub struct ControllerArgs {
     /// The profile of switches that the network file does not name.
     #[arg(long, value_name = "NAME", default_value = "unknown-switch")]
     profile: String,
+    /// Have no switch watch how long frames of promised flows stay, which costs each of them
+    /// some 150 ns.
+    #[arg(long)]
+    no_hops: bool,
 }
 
 /// What else can be done about controllers.
@@ -163,9 +167,11 @@ fn config(arguments: &ControllerArgs) -> Result<Config, Exit> {
         say(format_args!("taktos: --app: {error}"));
         return Err(Exit::BadInput);
     }
+    let known = network::config(arguments.network.as_deref(), &arguments.profile)?;
     Ok(Config {
         applications,
-        ..network::config(arguments.network.as_deref(), &arguments.profile)?
+        watch_hops: known.watch_hops && !arguments.no_hops,
+        ..known
     })
 }
 

@@ -5,7 +5,7 @@ use std::fmt::{Display, LowerHex};
 
 use serde_json::{Map, Value};
 use wire::openflow::oxm::{Masked, VlanMatch};
-use wire::openflow::taktos::{Eliminate, Police, RecoveryAlgorithm};
+use wire::openflow::taktos::{Eliminate, ExceedAction, Police, RecoveryAlgorithm};
 use wire::openflow::{
     Action, Actions, Band, Bucket, ControllerLength, DecodeError, FieldKind, Fields, GroupId,
     GroupType, Instruction, Instructions, MatchField, MeterId, PortNumber,
@@ -137,6 +137,9 @@ fn police_words(police: &Police) -> String {
         let whole = |millionths: u64| millionths as f64 / 1e6;
         let (rate, burst) = (whole(frames.rate), whole(frames.burst));
         words += &format!(",frames={rate}/s,frames_burst={burst}");
+    }
+    if police.excess == ExceedAction::BestEffort {
+        words += ",excess=best-effort";
     }
     words + ")"
 }

@@ -9,7 +9,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use api::Place;
+use api::{Place, SwitchProfile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +43,13 @@ pub struct InstanceDocument {
     pub since_ns: u64,
     /// Whether all that its store kept is known: it decides on requests.
     pub ready: bool,
+}
+
+/// What switches are taken to be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProfilesDocument {
+    /// By name of the datapath.
+    pub switches: Vec<SwitchProfile>,
 }
 
 /// What somebody says of a host; its name is in the path.

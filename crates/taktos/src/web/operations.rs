@@ -4,6 +4,7 @@
 pub mod applications;
 mod attend;
 pub mod audit;
+pub mod contracts;
 pub mod description;
 pub mod events;
 pub mod flows;
@@ -13,6 +14,7 @@ pub mod intents;
 pub mod metrics;
 pub mod mode;
 pub mod paths;
+pub mod profiles;
 pub mod room;
 pub mod rules;
 pub mod settings;
@@ -213,6 +215,8 @@ pub fn all() -> Vec<Operation> {
         applications::operations(),
         paths::operations(),
         room::operations(),
+        profiles::operations(),
+        contracts::operations(),
         events::operations(),
         statistics::operations(),
         audit::operations(),

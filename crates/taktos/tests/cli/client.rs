@@ -493,7 +493,7 @@ fn a_view_on_a_terminal_gives_it_back_as_it_was() {
 type Expected = (&'static [&'static str], i32, &'static str);
 
 #[rustfmt::skip]
-const ANSWERS: [Expected; 20] = [
+const ANSWERS: [Expected; 23] = [
     (&["topology"], 0, "no switch has connected yet"),
     (&["hosts"], 0, "no host is known yet"),
     (&["flows"], 0, "no flow is admitted"),
@@ -512,6 +512,9 @@ const ANSWERS: [Expected; 20] = [
     (&["rules", "reconcile"], 0, "comparing 0 switches"),
     (&["settings"], 0, "left alone"),
     (&["settings", "--foreign-rules", "remove", "--metric", "delay"], 0, "are removed"),
+    (&["profile"], 0, "no switch is known"),
+    (&["profile", "adopt", "s1"], 2, ""),
+    (&["contract", "suggest", "nix"], 2, ""),
     (&["apps"], 0, "reactive-forwarding"),
     (&["apps", "reload", "reactive-forwarding"], 0, "begins anew"),
     (&["apps", "unload", "nix"], 2, ""),

@@ -19,6 +19,7 @@ mod one_switch_an_interface;
 mod openflow;
 mod privilege;
 mod profile;
+mod profiles;
 mod recordings;
 mod reproduce;
 mod results;

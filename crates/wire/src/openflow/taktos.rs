@@ -30,7 +30,7 @@ pub use mode::{
     QueuedFrameAction, QueuedFrameActions, ShadowMod, SignalFault, Trunk, TrunkStatus,
 };
 pub(in crate::openflow) use police::POLICE_EVENT;
-pub use police::{FrameLimit, Police, PoliceEvent, PolicedEntry};
+pub use police::{ExceedAction, FrameLimit, Police, PoliceEvent, PolicedEntry};
 pub use residence::{QueueResidence, ResidenceBucket};
 pub(in crate::openflow) use streams::STREAM_EVENT;
 pub use streams::{

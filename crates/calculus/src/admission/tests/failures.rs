@@ -98,6 +98,31 @@ fn what_both_trees_share_hands_on_what_came_by_either() {
     assert_eq!(arrivals.origins(), [from(Some(6), None)]);
 }
 
+/// A processor works twice on each frame that comes back to it: as it came by the base
+/// tree, and within the window in which it is back.
+#[test]
+fn a_processor_to_which_frames_are_turned_back_works_on_them_twice() {
+    let mut ledger = ledger();
+    let mut request = message();
+    request.base = path(&[0, 1, 2, 3]);
+    request.alternatives = vec![(FailureId(0), path(&[0, 1, 2, 5, 0, 7]))];
+    ledger.admit(request.clone()).unwrap();
+
+    let per_second = |failure| match ledger.load(StageId(0)).total(failure) {
+        ReservedLoad::Processing(frames) => frames.rate_per_second,
+        ReservedLoad::Port(_) => panic!("stage 0 is a processor"),
+    };
+
+    assert_eq!(per_second(None) * 2, per_second(Some(FailureId(0))));
+    assert_eq!(per_second(None), per_second(Some(FailureId(1))));
+    let at_others = |stage| {
+        ledger
+            .load(StageId(stage))
+            .arrivals(Some(FailureId(0)), &[])
+    };
+    assert_eq!(at_others(7).origins(), [from(Some(0), Some(5))]);
+}
+
 /// A rate so low that its burst does not grow by a bit, beside a peak that does.
 #[test]
 fn a_peak_that_grows_alone_is_reserved() {

@@ -209,6 +209,21 @@ fn around(from: u32, links: u32, way: Way) -> Tree {
     path(&stages)
 }
 
+/// Returns the stages of frames that go `from` there clockwise until they meet the broken
+/// link, the `met`-th, and are turned back; the way round the ring has `links` links.
+fn turned_back(from: u32, met: u32, links: u32) -> Tree {
+    let there = (0..met).flat_map(|at| {
+        let switch = (from + at) % SWITCHES;
+        [switch, SWITCHES + switch]
+    });
+    let back = around((from + met) % SWITCHES, SWITCHES - links + met, Way::Back);
+    Tree::path(
+        there
+            .map(StageId)
+            .chain(back.hops.iter().map(|hop| hop.stage)),
+    )
+}
+
 /// Adds a leaf at the host of each switch that the tree passes.
 fn with_every_host(mut tree: Tree) -> Tree {
     let processors = tree
@@ -255,14 +270,19 @@ prop_compose! {
         (class, rate_kbps, frames) in (1u8..8, 1u64..20_000, 1u64..4),
         (smallest, more) in (84u64..800, 0u64..739),
         deadline_us in 200u64..20_000,
-        (protection, has_peak) in (0u8..4, any::<bool>()),
+        (protection, has_peak) in (0u8..5, any::<bool>()),
     ) -> Request {
         let shape = |tree| if multicast { with_every_host(tree) } else { tree };
         let detour = shape(around(from, SWITCHES - links, Way::Back));
-        let failures = (0..links).map(|link| FailureId((from + link) % SWITCHES));
-        let mut alternatives: Vec<_> = failures.map(|failure| (failure, detour.clone())).collect();
+        let is_local = protection == 4 && !multicast;
+        let mut alternatives: Vec<_> = (0..links)
+            .map(|met| {
+                let tree = if is_local { turned_back(from, met, links) } else { detour.clone() };
+                (FailureId((from + met) % SWITCHES), tree)
+            })
+            .collect();
         alternatives.sort_by_key(|(failure, _)| *failure);
-        alternatives.retain(|_| protection < 2);
+        alternatives.retain(|_| protection < 2 || is_local);
         let largest_frame = DataSize::from_bytes(smallest + more);
         Request {
             class,

@@ -15,8 +15,8 @@ use controller::config::{
     Config, HostParameters, Metric, PortParameters, ProcessingParameters, SwitchParameters, Timers,
 };
 use controller::northbound::{
-    Accepted, ApplicationKind, Cover, Decision, FlowMatch, Manifest, Protection, Requirement,
-    TopologyCount, Traffic,
+    Accepted, ApplicationKind, Cover, Decision, ExceedAction, FlowMatch, Manifest, Protection,
+    Requirement, TopologyCount, Traffic,
 };
 use controller::place::{LinkEnds, PortId};
 use controller::refusal::Refusal;
@@ -581,6 +581,7 @@ pub fn requirement(name: &str, source: u64, destinations: &[u64], to: MacAddress
         class: PROMISED,
         is_class_free: false,
         must_be_enforced: false,
+        excess: ExceedAction::Drop,
         traffic: Traffic {
             rate: BitRate::from_bps(100_000),
             burst: DataSize::from_bytes(150),
@@ -641,6 +642,7 @@ pub fn config(switches: u64, links: &[(u64, u64)]) -> Config {
         foreign_rules: controller::northbound::ForeignRules::Keep,
         fit: None,
         modes: None,
+        watch_hops: true,
         policing: Some(units::Duration::ZERO),
         seed: 1,
     }

@@ -1,7 +1,7 @@
 //! The simplest switch that answers a controller truthfully, if it has no habit
 //! that keeps it from that.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use controller::{ConnectionId, priority};
 use units::Duration;
@@ -17,9 +17,9 @@ use wire::openflow::taktos::{
 use wire::openflow::{
     Action, Actions, BadRequest, BundleControl, BundleControlKind, BundleFailed, Capabilities,
     Cookie, DatapathId, ErrorKind, ErrorMessage, Experimenter, FeaturesReply, Fields, FlowMod,
-    FlowModCommand, FlowModFailed, FlowModFlags, FlowRemoved, FlowRemovedReason, Instruction,
-    Instructions, MatchField, Message, PortNumber, QueueId, Role, RoleMessage, Sequence, TableId,
-    TransactionId,
+    FlowModCommand, FlowModFailed, FlowModFlags, FlowRemoved, FlowRemovedReason, GroupId,
+    GroupModCommand, GroupModFailed, Instruction, Instructions, MatchField, Message, PortNumber,
+    QueueId, Role, RoleMessage, Sequence, TableId, TransactionId,
 };
 
 use super::description;
@@ -37,6 +37,7 @@ pub struct FakeSwitch {
     pub generation: Option<u64>,
     pub ports: BTreeMap<u32, bool>,
     pub entries: Vec<FakeEntry>,
+    pub groups: BTreeSet<GroupId>,
     /// How many FlowMods it was sent, in bundles or not.
     pub flow_mods: usize,
     /// How many entries were deleted.
@@ -54,6 +55,8 @@ pub struct FakeSwitch {
     pub watched: Vec<WatchedQueue>,
     /// What it says of hops: of each entry with this cookie, by this port, the longest stay.
     pub hops: Vec<(Cookie, u32, Duration)>,
+    /// Of how many frames it says that; nothing is as good as seven.
+    pub hop_frames: Option<u64>,
 }
 
 /// What a switch does otherwise than the truthful one.
@@ -163,6 +166,19 @@ impl FakeSwitch {
             }
             Message::FlowMod(flow_mod) => {
                 if let Err(kind) = self.change(&flow_mod, answers) {
+                    ErrorMessage::about(bytes, kind).emit(transaction, answers);
+                }
+            }
+            Message::GroupMod(group_mod) => {
+                let is_there = self.groups.contains(&group_mod.group);
+                let refused = match group_mod.command {
+                    GroupModCommand::Add if is_there => Some(GroupModFailed::GroupExists),
+                    GroupModCommand::Modify if !is_there => Some(GroupModFailed::UnknownGroup),
+                    _ => None,
+                };
+                self.groups.insert(group_mod.group);
+                if let Some(why) = refused {
+                    let kind = ErrorKind::GroupModFailed(why);
                     ErrorMessage::about(bytes, kind).emit(transaction, answers);
                 }
             }
@@ -285,7 +301,7 @@ impl FakeSwitch {
             cookie: *cookie,
             port: PortNumber(*port),
             queue: QueueId(1),
-            frames: 7,
+            frames: self.hop_frames.unwrap_or(7),
             longest: *longest,
             above: 2,
             budget: None,
@@ -475,6 +491,7 @@ fn entry_of(flow_mod: &FlowMod<'_>, matching: Vec<MatchField>) -> FakeEntry {
             Action::Output { port, .. } => entry.outputs.push(port.0),
             Action::SetQueue(queue) => entry.queue = Some(queue.0),
             Action::FlowMonitor(_)
+            | Action::Group(_)
             | Action::Police(_)
             | Action::Sequence(_)
             | Action::Eliminate(_)

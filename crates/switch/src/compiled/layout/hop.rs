@@ -4,12 +4,13 @@
 //!
 //! What a record is about stands in [`Region::HopKeys`](super::Region::HopKeys): lines of
 //! eight keys, that of record `r` in word `r` of them all. With `k` the key without its turn,
-//! it stands somewhere in line `(k * 0x9e3779b97f4a7c15 >> 32) & lines` of those,
-//! modulo 2^64, where `lines` is [`settings::HOP_LINES`](super::settings::HOP_LINES).
-//! A line is looked at from word `k * 0x9e3779b97f4a7c15 >> 61` on, and round. Whoever needs a
-//! record and finds no key takes the first word of the line whose lowest 52 bits are zero, by
-//! one atomic instruction. It happens that two records are about the same, when a
-//! word of the line is given up while two look for one.
+//! and `h` what is `k * 0x9e3779b97f4a7c15` modulo 2^64, it stands somewhere in line
+//! `(h >> 32) & lines` of those or, if there was no room, in line `(h >> 48) & lines`, where
+//! `lines` is [`settings::HOP_LINES`](super::settings::HOP_LINES). A line is looked at from
+//! word `h >> 61` on, and round. Whoever needs a record and finds no key in either takes the
+//! first word of them whose lowest 52 bits are zero, by one atomic instruction. It happens
+//! that two records are about the same, when a word of a line is given up while two look for
+//! one.
 
 /// Where frames have to leave for this record: the number of the interface (low half), the
 /// turn of the key plus one (high half). Written by walks; zero before.
@@ -51,11 +52,15 @@ pub const KEY_BITS: u64 = 0xfffffffffffff;
 /// How often records were given up there, 8 bits.
 pub const KEY_TURN_AT: u64 = 56;
 
-/// The mark of a frame on its way out: the record, 10 bits, and from here on the space, 10
-/// bits: a number of the switch in its process.
-pub const MARK_SPACE_AT: u64 = 10;
-/// The lowest 6 bits of the turn.
-pub const MARK_TURN_AT: u64 = 20;
+/// The mark of a frame on its way out: the record, 14 bits.
+pub const MARK_RECORDS: u64 = 0x3fff;
+/// From here on the space, 10 bits: a number of the switch in its process.
+pub const MARK_SPACE_AT: u64 = 14;
+pub const MARK_SPACES: u64 = 0x3ff;
+/// From here on the lowest 2 bits of the turn: a place has to be given up four times while a
+/// frame waits in a queue for that to be taken for one of the record there.
+pub const MARK_TURN_AT: u64 = 24;
+pub const MARK_TURNS: u64 = 3;
 /// What all such marks have from here on, 6 bits.
 pub const MARK_SIGN_AT: u64 = 26;
 pub const MARK_SIGN: u64 = 0x2d;

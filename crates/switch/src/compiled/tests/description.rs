@@ -53,7 +53,11 @@ impl Describing<'_> {
         does.push(low32(word).into());
         for band in 0..u32::from(low16(word >> 16)) {
             let words = self.0.record(Region::Bands, low32(word >> 32) + band);
-            does.extend([words.get(band::RATE), words.get(band::BURST)]);
+            does.extend([
+                words.get(band::WHAT),
+                words.get(band::RATE),
+                words.get(band::BURST),
+            ]);
         }
     }
 

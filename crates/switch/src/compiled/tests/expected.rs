@@ -118,8 +118,12 @@ fn does(pipeline: &Pipeline, entry: &Entry) -> Vec<u64> {
             let bands = &meter.config.bands;
             does.push(u64::try_from(bands.len()).unwrap() << 16);
             for band in bands {
-                assert_eq!(band.treatment, BandAction::Drop);
-                does.extend([band.rate, band.burst]);
+                let what = match band.treatment {
+                    BandAction::Drop => 0,
+                    BandAction::BestEffort => 2,
+                    BandAction::Remark(levels) => 1 | u64::from(levels) << 8,
+                };
+                does.extend([what, band.rate, band.burst]);
             }
         }
     }

@@ -9,6 +9,7 @@ mod file;
 use std::path::PathBuf;
 
 use api::{Cover, Protection};
+use controller::northbound::ExceedAction;
 use scenario::flow_table::Remark;
 use serde_json::Value;
 use units::{BitRate, DataSize, Duration};
@@ -55,10 +56,18 @@ pub struct Admit {
     /// the least that can be promised.
     #[arg(long, requires = "interruption")]
     any_fault: bool,
+    /// Have the switch at which its way breaks send its frames on by itself, without the
+    /// controller.
+    #[arg(long, requires = "interruption")]
+    fast_failover: bool,
     /// Refuse a flow where no switch would drop what exceeds its contract, so that its source
     /// would have to be trusted.
     #[arg(long, value_name = "WHAT")]
     require: Option<Required>,
+    /// What becomes of frames that exceed the contract, where switches hold the source to it:
+    /// sent on as best effort if every switch on the way can tell them from the others.
+    #[arg(long, value_name = "WHAT", default_value = "drop")]
+    excess: ExcessArg,
     /// Say what would be decided, and beside which flows a refused one does not fit, and
     /// admit nothing.
     #[arg(long)]
@@ -84,6 +93,24 @@ pub struct Admit {
 pub enum Required {
     /// That a switch holds its source to the contract.
     Enforced,
+}
+
+/// What becomes of frames that exceed a contract, as it is said on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ExcessArg {
+    /// They go no further.
+    Drop,
+    /// They go on without a promise.
+    BestEffort,
+}
+
+impl Admit {
+    fn excess(&self) -> ExceedAction {
+        match self.excess {
+            ExcessArg::Drop => ExceedAction::Drop,
+            ExcessArg::BestEffort => ExceedAction::BestEffort,
+        }
+    }
 }
 
 /// What one flow sends.
@@ -157,21 +184,27 @@ fn single(name: &str, arguments: &Admit) -> RequirementDocument {
         burst_bytes: contract.burst.or(contract.frame).map(DataSize::bytes_up),
         largest_frame_bytes: contract.frame.map(DataSize::bytes_up),
         smallest_frame_bytes: None,
-        protection: protection(arguments.interruption, arguments.any_fault),
+        protection: protection(arguments),
         require_enforced: arguments.require.is_some(),
+        excess: arguments.excess(),
         modes: arguments.levels.document(),
     }
 }
 
-fn protection(interruption: Option<Duration>, any_fault: bool) -> Protection {
-    match interruption {
+fn protection(arguments: &Admit) -> Protection {
+    let covers = match arguments.any_fault {
+        true => Cover::Any,
+        false => Cover::CarrierLoss,
+    };
+    match arguments.interruption {
         None => Protection::None,
+        Some(interruption) if arguments.fast_failover => Protection::FastFailover {
+            interruption,
+            covers,
+        },
         Some(interruption) => Protection::Restore {
             interruption,
-            covers: match any_fault {
-                true => Cover::Any,
-                false => Cover::CarrierLoss,
-            },
+            covers,
         },
     }
 }

@@ -10,7 +10,7 @@ use units::{BitRate, Delay, Duration};
 use super::super::exit::Exit;
 use super::levels::described;
 use super::sheet::{Head, count, draw, facts, harmless};
-use super::{Page, Target, at, failure, moment, segment};
+use super::{Page, Target, at, moment, segment};
 use crate::web::document::room::RoomDocument;
 use crate::web::document::{
     FlowDocument, FlowsDocument, HopsDocument, MatchDocument, RequirementDocument,
@@ -41,10 +41,7 @@ pub fn flows(arguments: &Flows) -> Exit {
         let of = arguments.name.as_deref().map(segment);
         let of = of.map_or_else(String::new, |name| format!("?flow={name}"));
         let address = format!("/api/v1/hops{of}");
-        return match asked_before(arguments, &address) {
-            Ok(()) => page(arguments, "hops", address, &hops),
-            Err(exit) => exit,
-        };
+        return page(arguments, "hops", address, &hops);
     }
     match (&arguments.name, arguments.room) {
         (None, false) => page(arguments, "flows", "/api/v1/flows".to_owned(), &all),
@@ -71,15 +68,6 @@ fn page<T: DeserializeOwned>(
         true => arguments.target.watch(&page, concerns),
         false => arguments.target.show(&page),
     }
-}
-
-/// Has switches say what they have seen: what they said last is what they were asked for last.
-fn asked_before(arguments: &Flows, address: &str) -> Result<(), Exit> {
-    let controller = arguments.target.controller()?;
-    let asked = controller.get::<serde_json::Value>(address);
-    asked.map_err(|error| failure::complain(&error))?;
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    Ok(())
 }
 
 /// Shows the hops of flows, and how long a frame was on its way at most.
@@ -351,12 +339,14 @@ fn protection(flow: &FlowDocument) -> String {
         .iter()
         .map(|cover| format!(", {cover}"))
         .collect();
-    match flow.requirement.protection {
-        Protection::None => "it waits".to_owned(),
-        Protection::Restore { interruption, .. } => {
-            format!("interrupted for at most {interruption}{cover}")
-        }
-        Protection::Seamless => format!("another way carries it, too{cover}"),
+    let by = match flow.requirement.protection {
+        Protection::Seamless => return format!("another way carries it, too{cover}"),
+        Protection::None | Protection::Restore { .. } => "",
+        Protection::FastFailover { .. } => ", by its switches alone",
+    };
+    match flow.requirement.protection.interruption() {
+        None => "it waits".to_owned(),
+        Some((interruption, _)) => format!("interrupted for at most {interruption}{cover}{by}"),
     }
 }
 

@@ -376,9 +376,8 @@ fn told_flow(flow: &FlowDocument) -> Vec<(&'static str, String)> {
         (
             "protection",
             match protection {
-                api::Protection::None => "none".to_owned(),
-                api::Protection::Restore { .. } => "restore".to_owned(),
                 api::Protection::Seamless => "copies".to_owned(),
+                other => other.name().to_owned(),
             },
         ),
         (

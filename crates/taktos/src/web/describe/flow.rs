@@ -93,6 +93,8 @@ pub fn refusal(reason: &Refusal) -> Problem {
             "ask for a longer interruption, or leave `covers` out: then it holds for links whose \
              ends lose the carrier",
         ),
+        Refusal::NoFastFailover { .. } => Problem::refused("no-fast-failover", said)
+            .help("ask for the protection `restore`: then the controller moves it"),
         Refusal::NotEnforced { .. } => Problem::refused("not-enforced", said).help(
             "leave `require_enforced` out and trust the source, or attach it to a switch that \
              polices, as those of Taktos do",

@@ -36,6 +36,7 @@ impl Names {
             datapath: switch.datapath,
             name: self.switch(switch.datapath),
             connected: switch.control == Control::Connected,
+            profile: switch.profile,
             ports: ports.map(|port| port_of(view, port)).collect(),
         }
     }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use calculus::admission::{MAX_BURST, MAX_DELAY, MAX_RATE};
 use controller::northbound::{
-    FlowMatch, MAX_DESTINATIONS, Protection, Requirement, Traffic, Transport, TransportProtocol,
+    ExceedAction, FlowMatch, MAX_DESTINATIONS, Protection, Requirement, Traffic, Transport,
+    TransportProtocol,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -97,10 +98,19 @@ pub struct RequirementDocument {
     /// Whether it is refused where no switch would drop what exceeds its contract.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub require_enforced: bool,
+    /// What becomes of frames that exceed its contract, where that is enforced: dropped, or
+    /// sent on as best effort, which needs every switch on its ways to enforce it.
+    #[serde(default, skip_serializing_if = "is_drop")]
+    #[schemars(with = "String", extend("enum" = ["drop", "best-effort"]))]
+    pub excess: ExceedAction,
     /// What it gets at levels of criticality, where the network has them; the same at
     /// all of them if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modes: Option<ModesDocument>,
+}
+
+fn is_drop(excess: &ExceedAction) -> bool {
+    *excess == ExceedAction::Drop
 }
 
 /// The fields by which a flow's frames are recognised. Those that are left out do
@@ -164,6 +174,7 @@ impl TryFrom<RequirementDocument> for Requirement {
             class,
             is_class_free: document.class.is_none() && deadline.is_some(),
             must_be_enforced: document.require_enforced,
+            excess: document.excess,
             traffic,
             deadline,
             protection: document.protection,
@@ -253,9 +264,9 @@ impl TryFrom<MatchDocument> for FlowMatch {
 
 /// Checks what is wanted when something breaks.
 fn check_protection(protection: Protection) -> Result<(), Unusable> {
-    match protection {
-        Protection::None | Protection::Seamless => Ok(()),
-        Protection::Restore { interruption, .. } => {
+    match protection.interruption() {
+        None => Ok(()),
+        Some((interruption, _)) => {
             let most = MAX_DELAY.round_up().as_ns();
             within("protection.interruption_ns", interruption.as_ns(), 1, most)
         }
@@ -278,6 +289,7 @@ impl From<&Requirement> for RequirementDocument {
             smallest_frame_bytes: Some(traffic.smallest_frame.bytes_up()),
             protection: requirement.protection,
             require_enforced: requirement.must_be_enforced,
+            excess: requirement.excess,
             modes: requirement.modes.as_deref().map(Into::into),
         }
     }

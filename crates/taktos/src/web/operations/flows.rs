@@ -6,7 +6,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
 use axum::http::{Response, StatusCode};
 use controller::northbound::{
-    Asker, Decision, FlowId, FlowSummary, MAX_FLOWS_AT_ONCE, Reply, Request, Requirement,
+    Asker, Decision, FlowHops, FlowId, FlowSummary, MAX_FLOWS_AT_ONCE, Reply, Request, Requirement,
 };
 use controller::refusal::Refusal;
 
@@ -120,6 +120,16 @@ async fn hops(
 ) -> Result<Response<Body>, Problem> {
     query.only(&HOPS_OF.map(|(name, _)| name))?;
     let wanted = query.one("flow")?;
+    let mut flows = all_hops(&site, &caller).await?;
+    flows.retain(|flow| wanted.is_none_or(|name| flow.name == name));
+    match wanted {
+        Some(name) if flows.is_empty() => Err(unknown(name)),
+        Some(_) | None => Ok(json(StatusCode::OK, &HopsDocument { flows })),
+    }
+}
+
+/// Returns what hops have last said of all promised flows.
+pub(super) async fn all_hops(site: &Site, caller: &Caller) -> Result<Vec<FlowHops>, Problem> {
     let most = MAX_FLOWS_AT_ONCE;
     let (mut all, mut after) = (Vec::new(), FlowId(0));
     loop {
@@ -129,17 +139,10 @@ async fn hops(
         };
         let is_last = part.len() < most;
         after = part.last().map_or(after, |flow| flow.id);
-        all.extend(
-            part.into_iter()
-                .filter(|flow| wanted.is_none_or(|name| flow.name == name)),
-        );
+        all.extend(part);
         if is_last {
-            break;
+            return Ok(all);
         }
-    }
-    match wanted {
-        Some(name) if all.is_empty() => Err(unknown(name)),
-        Some(_) | None => Ok(json(StatusCode::OK, &HopsDocument { flows: all })),
     }
 }
 
@@ -285,7 +288,7 @@ async fn withdraw(
     }
 }
 
-fn unknown(name: &str) -> Problem {
+pub fn unknown(name: &str) -> Problem {
     Problem::not_found("unknown-flow", format!("no flow is called {name}"))
         .help("GET /api/v1/flows lists those that are")
 }

@@ -1,5 +1,6 @@
 //! What Prometheus reads.
 
+mod hops;
 mod promised;
 mod switches;
 
@@ -11,7 +12,7 @@ use axum::extract::State;
 use axum::http::Response;
 use controller::northbound::{Reply, Request, TopologyCount};
 
-use super::flows::flows;
+use super::flows::{all_hops, flows};
 use super::statistics::statistics;
 use super::{Operation, texted};
 use crate::web::document::StatisticsDocument;
@@ -38,12 +39,14 @@ async fn show(State(site): State<Site>, caller: Caller) -> Result<Response<Body>
     let counted = statistics(&site, &caller).await?;
     let statistics = site.names.statistics(&counted);
     let flows = flows(&site, &caller).await?;
+    let seen = all_hops(&site, &caller).await?;
     let mut page = Page::default();
     write_topology(&mut page, topology);
     write_counters(&mut page, &statistics.counters);
     write_frames(&mut page, &statistics);
     switches::write(&mut page, &counted.switches, &site.names);
     promised::write(&mut page, &flows, &counted.switches);
+    hops::write(&mut page, &seen);
     write_interface(&mut page, &site);
     write_store(&mut page, &site);
     site.meters.write(&mut page);

@@ -1,6 +1,7 @@
 //! Contracts that a switch enforces: the action that polices a flow, and what a switch
 //! says of it (IEEE 802.1Qci, per-stream filtering and policing).
 
+use serde::{Deserialize, Serialize};
 use units::{BitRate, DataSize, Instant};
 
 use crate::openflow::header::{begin, finish};
@@ -20,10 +21,40 @@ const BURST_MAX_BITS: u64 = 9_000_000_000;
 const FRAMES_MAX: u64 = 9_000_000_000;
 const RATE_MAX: u64 = 1 << 60;
 
+/// What becomes of frames that exceed a contract.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExceedAction {
+    /// They go no further.
+    #[default]
+    Drop,
+    /// They leave by queue 0, whatever queue is set for them after that.
+    BestEffort,
+}
+
+impl ExceedAction {
+    /// Returns the byte that stands for it.
+    const fn number(self) -> u8 {
+        match self {
+            Self::Drop => 0,
+            Self::BestEffort => 1,
+        }
+    }
+
+    const fn of(number: u8) -> Option<Self> {
+        match number {
+            0 => Some(Self::Drop),
+            1 => Some(Self::BestEffort),
+            _ => None,
+        }
+    }
+}
+
 /// What frames of a flow may be. A frame has the bits that it has on the wire: no fewer than
 /// 60 bytes, check sequence, preamble and gap included, 24 bytes more than stand in the
-/// switch. A frame that exceeds any of this is dropped, and takes nothing from what the
-/// others may be.
+/// switch. A frame that exceeds any of this takes nothing from what the others may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Police {
     /// A smaller frame counts like one of this size.
@@ -36,6 +67,8 @@ pub struct Police {
     pub burst: DataSize,
     /// How many frames they may be besides, if that is limited.
     pub frames: Option<FrameLimit>,
+    /// What becomes of those that exceed any of this.
+    pub excess: ExceedAction,
 }
 
 /// In any time `t` no more than `burst + rate · t` frames pass.
@@ -76,12 +109,13 @@ impl Police {
         let largest = DataSize::from_bits(u64::from(reader.u32()?));
         let (rate, burst) = (reader.u64()?, DataSize::from_bits(reader.u64()?));
         let (frame_rate, frame_burst) = (reader.u64()?, reader.u64()?);
-        reader.skip(4)?;
+        let excess = ExceedAction::of(reader.u8()?);
+        reader.skip(3)?;
         let frames = FrameLimit {
             rate: frame_rate,
             burst: frame_burst,
         };
-        let Some(rate) = BitRate::new(rate) else {
+        let (Some(rate), Some(excess)) = (BitRate::new(rate), excess) else {
             return Ok(None);
         };
         let police = Self {
@@ -90,6 +124,7 @@ impl Police {
             rate,
             burst,
             frames: (frame_rate > 0 || frame_burst > 0).then_some(frames),
+            excess,
         };
         Ok(Some(police).filter(Self::is_countable))
     }
@@ -100,7 +135,8 @@ impl Police {
         writer.u32(bits(self.smallest)).u32(bits(self.largest));
         writer.u64(self.rate.as_bps()).u64(self.burst.as_bits());
         let frames = self.frames.map_or((0, 0), |it| (it.rate, it.burst));
-        writer.u64(frames.0).u64(frames.1).zeros::<4>();
+        writer.u64(frames.0).u64(frames.1);
+        writer.u8(self.excess.number()).zeros::<3>();
     }
 }
 
@@ -109,6 +145,8 @@ impl Police {
 pub struct PolicedEntry {
     /// Its table.
     pub table: TableId,
+    /// What becomes of frames that exceed the contract.
+    pub excess: ExceedAction,
     /// Its priority.
     pub priority: u16,
     /// The port by which its frames come in; [`PortNumber::ANY`] if it takes those of all.
@@ -127,10 +165,11 @@ pub struct PolicedEntry {
 
 impl PolicedEntry {
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let table = TableId(reader.u8()?);
-        reader.skip(1)?;
+        let (table, excess) = (TableId(reader.u8()?), reader.u8()?);
         Ok(Self {
             table,
+            // What we do not know is taken for what promises nothing.
+            excess: ExceedAction::of(excess).unwrap_or_default(),
             priority: reader.u16()?,
             input: PortNumber(reader.u32()?),
             cookie: Cookie(reader.u64()?),
@@ -142,7 +181,8 @@ impl PolicedEntry {
     }
 
     fn write(&self, writer: &mut Writer<'_>) {
-        writer.u8(self.table.0).zeros::<1>().u16(self.priority);
+        writer.u8(self.table.0).u8(self.excess.number());
+        writer.u16(self.priority);
         writer.u32(self.input.0).u64(self.cookie.0);
         writer.u64(self.frames).u64(self.bytes);
         writer.u64(self.exceeded).u64(self.exceeded_bytes);

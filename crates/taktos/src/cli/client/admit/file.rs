@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use api::TransportProtocol;
+use controller::northbound::ExceedAction;
 use scenario::flow_table::{
     self, FlowSet, ImportedFlow, LONGEST_DESCRIPTION, Options, Remark, Said,
 };
@@ -18,6 +19,7 @@ use super::super::super::text_file;
 use super::super::sheet::{count, harmless};
 use super::{Admit, WantedFlows, protection};
 use crate::web::document::{MatchDocument, RequirementDocument};
+use api::Protection;
 use run::experiment::plan::{LARGEST_FRAME, SMALLEST_FRAME};
 
 /// The most remarks about a file that are shown.
@@ -76,10 +78,11 @@ pub fn read(path: &Path, arguments: &Admit) -> Result<WantedFlows, Exit> {
     let set = flow_table::read(&name, &text, &options).map_err(|error| text_file::show(&error))?;
     remark(&name, &set);
     let hosts: BTreeMap<_, _> = arguments.file.host.iter().cloned().collect();
-    let protection = protection(arguments.interruption, arguments.any_fault);
+    let protection = protection(arguments);
     let requirements = set.flows.iter().map(|flow| RequirementDocument {
         protection,
         require_enforced: arguments.require.is_some(),
+        excess: arguments.excess(),
         ..requirement(flow, &hosts)
     });
     Ok(WantedFlows {
@@ -141,8 +144,9 @@ fn requirement(flow: &ImportedFlow, hosts: &BTreeMap<String, String>) -> Require
                 .as_ref()
                 .map_or(SMALLEST_FRAME, |it| it.smallest_frame),
         ),
-        protection: protection(None, false),
+        protection: Protection::None,
         require_enforced: false,
+        excess: ExceedAction::Drop,
         modes: None,
     }
 }

@@ -8,8 +8,8 @@ use crate::ethernet::MacAddress;
 use crate::openflow::multipart::PortStatistics;
 use crate::openflow::oxm::Masked;
 use crate::openflow::taktos::{
-    Eliminate, FrameLimit, MonitorId, Police, PoliceEvent, PolicedEntry, RecoveryAlgorithm,
-    StreamCounters, StreamEvent, StreamHandle, StreamReport,
+    Eliminate, ExceedAction, FrameLimit, MonitorId, Police, PoliceEvent, PolicedEntry,
+    RecoveryAlgorithm, StreamCounters, StreamEvent, StreamHandle, StreamReport,
 };
 
 mod hops;
@@ -120,6 +120,14 @@ impl Seeds {
             rate: BitRate::from_bps(self.u64(16) >> 5 | 1),
             burst: largest + DataSize::from_bits(u64::from(self.u32(17))),
             frames: (self.u8(18) & 1 == 0).then_some(limit),
+            excess: self.excess(),
+        }
+    }
+
+    fn excess(&self) -> ExceedAction {
+        match self.u8(19) & 1 {
+            0 => ExceedAction::Drop,
+            _ => ExceedAction::BestEffort,
         }
     }
 
@@ -158,6 +166,7 @@ impl Seeds {
     fn policed(&self) -> PolicedEntry {
         PolicedEntry {
             table: TableId(self.u8(0)),
+            excess: self.excess(),
             priority: self.u16(1),
             input: PortNumber(self.u32(2)),
             cookie: Cookie(self.u64(3)),
