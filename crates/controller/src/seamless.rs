@@ -180,7 +180,7 @@ mod tests {
     use units::Delay;
 
     use super::*;
-    use crate::northbound::FlowMatch;
+    use crate::northbound::{ExceedAction, FlowMatch};
 
     /// 122 bytes and what the medium adds, 4,000 times a second.
     fn samples(deadline: Option<Delay>) -> Requirement {
@@ -193,6 +193,7 @@ mod tests {
             class: 5,
             is_class_free: false,
             must_be_enforced: false,
+            excess: ExceedAction::Drop,
             traffic: Traffic {
                 rate: BitRate::from_bps(146 * 8 * 4_000),
                 burst: frame,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::desired::{EntryOwner, Outcome};
 use crate::flows::Flow;
 use crate::northbound::{
-    self, Accepted, Alternative, Cover, FlowId, FlowSummary, PromisedFlow, Reply,
+    self, Accepted, Alternative, Cover, FlowId, FlowSummary, PromisedFlow, Protection, Reply,
 };
 
 use super::{Context, Network, Owners, Promises};
