@@ -125,7 +125,7 @@ mod tests {
 
     use super::*;
 
-    /// The substation with switches of this latency: what is refused, and how many flows
+    /// The substation with switches of this latency, which take 1.6 us a frame: what is refused, and how many flows
     /// any choice can have at most.
     fn decided(latency_us: u64) -> (Vec<(String, String)>, usize) {
         let text = include_str!("../../../../scenarios/substation.toml");
@@ -133,6 +133,7 @@ mod tests {
             Scenario::parse("substation.toml", text, &mut |_| unreachable!()).unwrap();
         for profile in &mut scenario.profiles {
             profile.latency.value = Delay::from_us(latency_us);
+            profile.per_frame.value = Delay::from_ns(1_600);
         }
         let stop = AtomicBool::new(false);
         let (admissions, _, conflicts) = Experiment::deciding(&scenario, &stop).weigh().unwrap();

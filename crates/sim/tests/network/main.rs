@@ -17,6 +17,7 @@ mod profiles;
 mod run;
 mod silence;
 mod states;
+mod stays;
 
 use std::ops::RangeInclusive;
 
