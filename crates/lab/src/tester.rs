@@ -132,7 +132,7 @@ pub enum AgentAccess {
 /// How a device forwards whose forwarding can be arranged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrangement {
-    /// As [`Station`](measure::trial::Station) says.
+    /// As [`PlayedStation`](measure::trial::PlayedStation) says.
     Stations,
     /// The same, but what goes to the second port has a detour by the third, which a
     /// fast-failover group takes when the second port has no carrier.

@@ -1,6 +1,5 @@
 //! Switches make up for a broken link by themselves: what they are given for it, and where
 //! that cannot be.
-#![expect(clippy::unwrap_used, reason = "only tests use this")]
 
 use controller::northbound::{Cover, Protection, Travels};
 use controller::refusal::{LocalLack, Refusal};

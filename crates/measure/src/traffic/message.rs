@@ -4,7 +4,7 @@
 //! and the packet's number in the flow (S2-2). The packets of one message follow each
 //! other as fast as the contract's tokens come; a message that is not through
 //! when the next is due delays it, and one whose whole period has passed by then
-//! is left out. A source may send [otherwise](Message::then) from some time on; the
+//! is left out. A source may send [otherwise](MessageSource::then) from some time on; the
 //! numbers of its messages and packets go on.
 
 use std::collections::VecDeque;

@@ -20,21 +20,22 @@ use room::SpareRoom;
 use run::experiment::explanation::Explainer;
 use run::experiment::{Admission, Experiment, SimEngine, WorldChoice};
 
+/// Reads the scenario, with profiles and queues as they are meant.
+fn read(arguments: &Check, stop: &AtomicBool) -> Result<Scenario, Exit> {
+    let mut scenario = scenario_file::read(&arguments.file)?;
+    let (place, choice) = (
+        WorldChoice::Sim(SimEngine::Tables),
+        arguments.profile.as_ref(),
+    );
+    profile::settle(&mut scenario, place, choice, stop)?;
+    scenario_file::settle_queues(&mut scenario, stop)?;
+    Ok(scenario)
+}
+
 /// Says which flows of a scenario would be admitted.
 pub fn check(arguments: &Check) -> Exit {
     let stop = AtomicBool::new(false);
-    let choice = arguments.profile.as_ref();
-    let scenario = scenario_file::read(&arguments.file).and_then(|mut scenario| {
-        profile::settle(
-            &mut scenario,
-            WorldChoice::Sim(SimEngine::Tables),
-            choice,
-            &stop,
-        )?;
-        scenario_file::settle_queues(&mut scenario, &stop)?;
-        Ok(scenario)
-    });
-    let scenario = match scenario {
+    let scenario = match read(arguments, &stop) {
         Ok(scenario) => scenario,
         Err(exit) => return exit,
     };

@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests panic by failing")]
-
 use proptest::prelude::*;
 
 use super::super::fixture::{access, any_network, network, price};

@@ -170,14 +170,7 @@ impl FakeSwitch {
                 }
             }
             Message::GroupMod(group_mod) => {
-                let is_there = self.groups.contains(&group_mod.group);
-                let refused = match group_mod.command {
-                    GroupModCommand::Add if is_there => Some(GroupModFailed::GroupExists),
-                    GroupModCommand::Modify if !is_there => Some(GroupModFailed::UnknownGroup),
-                    _ => None,
-                };
-                self.groups.insert(group_mod.group);
-                if let Some(why) = refused {
+                if let Err(why) = self.change_group(group_mod.command, group_mod.group) {
                     let kind = ErrorKind::GroupModFailed(why);
                     ErrorMessage::about(bytes, kind).emit(transaction, answers);
                 }
@@ -206,6 +199,19 @@ impl FakeSwitch {
             | Message::EchoReply(_)
             | Message::Error(_) => {}
             other => panic!("{other:?}"),
+        }
+    }
+
+    fn change_group(
+        &mut self,
+        command: GroupModCommand,
+        group: GroupId,
+    ) -> Result<(), GroupModFailed> {
+        let is_new = self.groups.insert(group);
+        match (command, is_new) {
+            (GroupModCommand::Add, false) => Err(GroupModFailed::GroupExists),
+            (GroupModCommand::Modify, true) => Err(GroupModFailed::UnknownGroup),
+            _ => Ok(()),
         }
     }
 
