@@ -279,6 +279,8 @@ impl Experiment<'_> {
     fn unreserved_config(&self) -> Config {
         let mut config = plan::controller_config(self.scenario, plan::Open::Usual);
         modes::reserve_nothing(&mut config);
+        // What is asked for is next to nothing, and not what is sent.
+        config.policing = None;
         config
     }
 

@@ -172,6 +172,10 @@ impl World for Stopwatch {
         self.world.unix_origin_ns()
     }
 
+    fn is_undisturbed(&self) -> bool {
+        self.world.is_undisturbed()
+    }
+
     fn request(&mut self, request: Request) -> RequestId {
         self.world.request(request)
     }

@@ -91,13 +91,14 @@ fn told_by_switches(facts: &Facts<'_>, flows: &[Known<'_>]) -> SeenHops {
                 certain: true,
                 ..
             }) => {
+                let by = longest.saturating_sub(*explained);
+                if by <= facts.observed.interruptions.longest() {
+                    // The machine can have held the frame up for as long.
+                    continue;
+                }
                 let mut switches = facts.scenario.switches.iter();
                 let place = switches.position(|it| it.name == at.switch);
-                (
-                    place.map(Suspect::Switch),
-                    longest.saturating_sub(*explained),
-                    1,
-                )
+                (place.map(Suspect::Switch), by, 1)
             }
             Saying::Notice(_) | Saying::Reply(..) => continue,
         };

@@ -115,6 +115,10 @@ impl World for LabWorld {
         self.lab.unix_origin_ns()
     }
 
+    fn is_undisturbed(&self) -> bool {
+        false
+    }
+
     fn request(&mut self, request: Request) -> RequestId {
         self.lab.request(request)
     }

@@ -109,6 +109,10 @@ impl World for SimWorld {
         UNIX_ORIGIN_NS
     }
 
+    fn is_undisturbed(&self) -> bool {
+        true
+    }
+
     fn request(&mut self, request: Request) -> RequestId {
         self.world.request(request)
     }

@@ -80,6 +80,9 @@ impl Experiment<'_> {
             let said = world.listen(next.min(end).min(now + interval))?;
             for said in &said {
                 report_notice(said, start, &mut exceeding, to);
+                if world.is_undisturbed() {
+                    report_slowness(said, start, to);
+                }
                 moved.retain(|host| !is_found(said, &scenario.hosts[host.0].name));
             }
             run.said.extend(said);
@@ -123,7 +126,6 @@ fn report_notice(
 ) {
     report_restoration(said, start, to);
     report_excess(said, start, exceeding, to);
-    report_slowness(said, start, to);
     if let Some(text) = describe_mode_event(said) {
         to.happened(said.at.saturating_since(start), &text);
     }

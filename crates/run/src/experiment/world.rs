@@ -29,6 +29,10 @@ pub trait World {
     /// nanoseconds since 1970.
     fn unix_origin_ns(&self) -> u64;
 
+    /// Returns whether nothing but switches and links delays frames: no machine takes its
+    /// processors away.
+    fn is_undisturbed(&self) -> bool;
+
     /// Asks the controller for something.
     fn request(&mut self, request: Request) -> RequestId;
 
