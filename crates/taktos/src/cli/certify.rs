@@ -42,12 +42,12 @@ pub fn certify(arguments: &Certify) -> Exit {
         Ok(scenario) => scenario,
         Err(exit) => return exit,
     };
-    let is_local = |flow: &&Flow| matches!(flow.protection, Protection::FastFailover { .. });
-    if let Some(flow) = scenario.flows.iter().find(is_local) {
+    if let Some((flow, lacking)) = scenario.flows.iter().find_map(unstated) {
         say(format_args!(
-            "taktos: flow {} is protected by fast-failover, and a certificate has no words for \
-             ways that lead frames back; with `protection = \"restore\"` there can be one",
-            flow.name
+            "taktos: flow {} is protected by {}, and a certificate has no words for {lacking}; \
+             with `protection = \"restore\"` there can be one",
+            flow.name,
+            flow.protection.name()
         ));
         return Exit::BadInput;
     }
@@ -94,6 +94,15 @@ pub fn certify(arguments: &Certify) -> Exit {
         &format!("{promised} promises{refused}\ncertificate: {path}\n"),
         exit,
     )
+}
+
+/// Returns a flow of which a certificate would say less than what is admitted, and what of it.
+fn unstated(flow: &Flow) -> Option<(&Flow, &'static str)> {
+    match flow.protection {
+        Protection::None | Protection::Restore { .. } => None,
+        Protection::FastFailover { .. } => Some((flow, "ways that lead frames back")),
+        Protection::Seamless => Some((flow, "the tags by which copies of frames are known")),
+    }
 }
 
 /// Returns the file that a user means by the place for it.

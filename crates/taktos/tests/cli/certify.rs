@@ -52,6 +52,26 @@ fn what_is_certified_is_proven_and_any_change_is_refused() {
     }
 }
 
+/// A certificate that left out what is not stated would prove less than it says.
+#[test]
+fn what_a_certificate_has_no_words_for_is_refused() {
+    let workplace = Workplace::new();
+    let kinds = [
+        ("fast-failover.toml", "ways that lead frames back"),
+        (
+            "seamless.toml",
+            "the tags by which copies of frames are known",
+        ),
+    ];
+    for (name, lacking) in kinds {
+        let refused = workplace.run(&["certify", &scenario(name)]);
+
+        assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+        assert!(refused.stderr.contains(lacking), "{}", refused.stderr);
+        assert_eq!(refused.stdout, "");
+    }
+}
+
 /// A limit of the length of files stands for a disk that is full.
 #[test]
 fn a_certificate_for_which_there_is_no_space_leaves_the_one_that_was_there() {

@@ -7,6 +7,7 @@ use api::{ContractFigures, ContractSuggestion};
 use serde_json::Value;
 
 use super::super::exit::Exit;
+use super::super::screen::Steps;
 use super::sheet::{Head, count, draw, harmless};
 use super::{Target, failure, put, segment};
 
@@ -45,13 +46,16 @@ pub fn contract(arguments: &ContractArgs) -> Exit {
     };
     let path = format!("/api/v1/flows/{}/contract", segment(flow));
     let mut asked = controller.get::<Value>(&path);
-    for _ in 0..*seconds {
+    let mut steps = Steps::new(format!("looking at what {} sends", harmless(flow)));
+    for passed in 0..*seconds {
         if asked.is_err() {
             break;
         }
+        steps.show(passed.into(), (*seconds).into());
         std::thread::sleep(EVERY);
         asked = controller.get::<Value>(&path);
     }
+    steps.close();
     match asked.and_then(|document| target.shown(document, &text)) {
         Ok(shown) => put(&shown),
         Err(error) => failure::complain(&error),
