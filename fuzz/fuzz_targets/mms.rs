@@ -24,6 +24,7 @@ fuzz_target!(|data: &[u8]| {
         period: Duration::from_ms(1),
         start: Instant::ZERO,
         until: None,
+        contract: None,
     });
     let mut server = Server::new(addresses(), 10);
     let (mut frame, mut answer) = (Vec::new(), Vec::new());
