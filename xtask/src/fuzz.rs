@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use crate::failure::Failure;
+use crate::finding::Finding;
 use crate::manifest::entries;
 use crate::workspace::Workspace;
 
@@ -13,6 +14,7 @@ const SECONDS_EACH: u32 = 20;
 
 /// Where the inputs are that a target begins with, each in a folder of its own.
 const SEEDS: &str = "fuzz/seeds";
+const TARGETS: &str = "fuzz/fuzz_targets";
 /// A target that begins with files which the project has anyway.
 const BORROWED: [(&str, &str); 1] = [("scenario_text", "scenarios")];
 
@@ -82,6 +84,27 @@ fn seeds(workspace: &Workspace, target: &str) -> Option<String> {
 }
 
 /// Returns the names of the programs in the manifest.
+/// Returns which files of targets the manifest does not name: nobody would run them.
+///
+/// # Errors
+///
+/// If there is no manifest.
+pub fn check(workspace: &Workspace) -> Result<Vec<Finding>, Failure> {
+    let manifest = Path::new("fuzz/Cargo.toml");
+    let named = targets(&workspace.read(manifest)?);
+    let files = workspace.with_extension("rs");
+    let mut findings = Vec::new();
+    for path in files.filter(|path| path.parent() == Some(Path::new(TARGETS))) {
+        let name = path.file_stem().and_then(|name| name.to_str());
+        let is_named = name.is_some_and(|name| named.iter().any(|named| named == name));
+        if !is_named && workspace.read(path)?.contains("fuzz_target!") {
+            let text = "a target that `fuzz/Cargo.toml` does not name: add a `[[bin]]`".to_owned();
+            findings.push(Finding::in_file(path, text));
+        }
+    }
+    Ok(findings)
+}
+
 fn targets(manifest: &str) -> Vec<String> {
     let names = entries(manifest)
         .into_iter()

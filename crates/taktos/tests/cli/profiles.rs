@@ -76,7 +76,8 @@ fn a_switch_that_is_slower_than_its_profile_is_found_and_corrected() {
         serde_json::from_str(&ended.stdout).unwrap()
     };
     eventually("both ends are policed and watched", || {
-        let asked = "admit sv --source h1 --destination h2 --rate 100kbit/s --burst 40kB --deadline 10s";
+        let asked =
+            "admit sv --source h1 --destination h2 --rate 100kbit/s --burst 40kB --deadline 10s";
         ask(&format!("{asked} --require enforced")).code == Some(0)
     });
     eventually("it holds", || json("flows sv")["promise"] == "holds");
