@@ -9,6 +9,9 @@ use crate::workplace::{Ended, Running};
 
 const OPENFLOW: &str = "tcp:127.0.0.1:6653";
 const FRAMES: u64 = 200;
+/// A burst of all frames, and time for whatever a busy machine makes of them.
+const ASKED: &str =
+    "admit sv --source h1 --destination h2 --rate 100kbit/s --burst 40kB --deadline 10s";
 /// A switch that no machine is as fast as.
 const NETWORK: &str = r#"
 [scenario]
@@ -76,9 +79,7 @@ fn a_switch_that_is_slower_than_its_profile_is_found_and_corrected() {
         serde_json::from_str(&ended.stdout).unwrap()
     };
     eventually("both ends are policed and watched", || {
-        let asked =
-            "admit sv --source h1 --destination h2 --rate 100kbit/s --burst 40kB --deadline 10s";
-        ask(&format!("{asked} --require enforced")).code == Some(0)
+        ask(&format!("{ASKED} --require enforced")).code == Some(0)
     });
     eventually("it holds", || json("flows sv")["promise"] == "holds");
 
