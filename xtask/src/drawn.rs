@@ -1,11 +1,12 @@
-//! `cargo xtask certificates`, `promises`, `admissible`, `mutated` and `culprits`: the long forms of
-//! tests that draw networks from seeds, released and on two threads.
+//! `cargo xtask certificates`, `promises`, `admissible`, `mutated`, `culprits` and `lab-culprits`:
+//! the long forms of tests that draw networks from seeds, released and on two threads.
 //!
 //! The first has what `taktos certify` writes verified, the second has an adversary look
 //! for a frame that is later than promised, the third holds that what is admissible
 //! follows from the set of flows alone, the fourth changes files at random, which are
 //! used or refused. These end at the first seed that shows a mistake. The fifth plants an
-//! error in each network and expects that whoever it is is named; it shows all mistakes.
+//! error in each network and expects that whoever it is is named; it shows all mistakes, and so
+//! does the last one, with real frames and one run at a time.
 
 use std::process::ExitCode;
 
@@ -65,6 +66,15 @@ pub const CULPRITS: Job = Job {
     target: "culprits",
     test: "of_many_networks_the_culprit_is_named",
     networks: "1000",
+};
+
+/// The same with real frames, in namespaces.
+pub const LAB_CULPRITS: Job = Job {
+    name: "lab-culprits",
+    package: "run",
+    target: "culprits",
+    test: "lab_runs::in_namespaces_the_culprit_is_named_many_times",
+    networks: "20",
 };
 
 impl Job {

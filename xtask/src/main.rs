@@ -125,6 +125,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["admissible", words @ ..] => drawn::ADMISSIBLE.run(&workspace, words),
         ["mutated", words @ ..] => drawn::MUTATED.run(&workspace, words),
         ["culprits", words @ ..] => drawn::CULPRITS.run(&workspace, words),
+        ["lab-culprits", words @ ..] => drawn::LAB_CULPRITS.run(&workspace, words),
         ["modes", words @ ..] => modes::run(&workspace, words),
         ["repeat-run", words @ ..] => repeat_run::run(&workspace, words),
         ["neighbours"] => neighbours::demand(&workspace).map(|()| ExitCode::SUCCESS),

@@ -48,6 +48,9 @@ pub struct Config {
     /// Whether switches that can are to watch how long promised frames stay, which costs each
     /// of them time.
     pub watch_hops: bool,
+    /// Whether a machine that has other work carries the switches: it holds single frames up,
+    /// which says nothing of a profile.
+    pub interrupted: bool,
     /// How budgets are fitted to the flows that there are: those given above are the
     /// least then. Nothing if they stay as they are, as they do in any case where flows
     /// are promised something at levels of criticality.
@@ -87,6 +90,7 @@ impl Config {
             modes: None,
             policing: Some(POLICING_TOLERANCE),
             watch_hops: true,
+            interrupted: false,
             fit: None,
             claim: Claim::default(),
             seed: 1,

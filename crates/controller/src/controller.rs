@@ -156,7 +156,7 @@ impl Controller {
         let reservations = Reservations::with(&config, ctx.parameters.clone());
         let mut controller = Self {
             ctx,
-            promises: Promises::new(now, reservations, config.watch_hops),
+            promises: Promises::new(now, reservations, &config),
             network: Network {
                 topology: Topology::new(
                     config.hosts,

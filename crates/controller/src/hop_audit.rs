@@ -23,14 +23,31 @@ const ANSWER_LATENESS: Duration = Duration::from_secs(1);
 /// What switches say of a flow's frames that left by a port.
 pub type Records = BTreeMap<(FlowId, PortNumber), HopCount>;
 
-/// A longest stay that has risen since the last answer.
+/// A longest stay that has risen since the last answer, or that of a flow most of whose frames
+/// stayed too long since then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RisenStay {
     pub flow: FlowId,
     pub port: PortNumber,
     pub longest: Duration,
-    /// How many frames passed since the last answer.
+    /// Whether it has risen.
+    pub is_longer: bool,
+    /// How many frames passed since the last answer, and how many of them stayed for longer
+    /// than the budget.
     pub frames: u64,
+    pub above: u64,
+}
+
+/// No machine that is any use holds frames up for longer at a time.
+const LONGEST_HELD_UP: Duration = Duration::from_ms(250);
+/// So few frames show nothing of all.
+const FRAMES_ENOUGH: u64 = 32;
+
+impl RisenStay {
+    /// Tells whether most frames stayed too long: no machine holds so many up by accident.
+    pub const fn is_usual(&self) -> bool {
+        self.frames >= FRAMES_ENOUGH && self.above > self.frames / 2
+    }
 }
 
 /// What one switch has said.
@@ -49,6 +66,13 @@ impl HopAudit {
     /// Has the next answer be a new beginning: the connection is another one.
     pub fn begin_anew(&mut self) {
         self.last = None;
+    }
+
+    /// Tells whether so little time has passed since the last answer that a machine may have
+    /// held up what came since then.
+    pub fn is_fresh(&self, now: Instant) -> bool {
+        let last = self.last.as_ref();
+        last.is_some_and(|(then, _)| now.saturating_since(*then) < LONGEST_HELD_UP * 2_u64)
     }
 
     /// Returns how many frames were seen.
@@ -101,13 +125,16 @@ impl HopAudit {
                 self.frames = self.frames.saturating_add(frames);
                 let seen = self.by_port.entry((*flow, *port)).or_insert(0);
                 *seen = seen.saturating_add(frames);
-                if count.longest > known.longest {
-                    risen.push(RisenStay {
-                        flow: *flow,
-                        port: *port,
-                        longest: count.longest,
-                        frames,
-                    });
+                let stay = RisenStay {
+                    flow: *flow,
+                    port: *port,
+                    longest: count.longest,
+                    is_longer: count.longest > known.longest,
+                    frames,
+                    above: count.above - known.above,
+                };
+                if stay.is_longer || stay.is_usual() {
+                    risen.push(stay);
                 }
             }
         }

@@ -4,11 +4,12 @@ use std::io;
 
 use linux::clock;
 use linux::interface::Interface;
-use units::Instant;
+use units::{BitRate, Instant};
 
 use crate::network::Place;
 use crate::veth::{self, Power};
 use linux::netlink::Netlink;
+use linux::qdisc;
 
 /// One end of a cable, plugged in.
 #[derive(Debug)]
@@ -23,6 +24,7 @@ pub struct Socket {
 pub struct Cable {
     /// Its ends, in the order of the plan.
     pub sockets: [Socket; 2],
+    rate: BitRate,
     power: Power,
 }
 
@@ -45,9 +47,10 @@ impl Socket {
 }
 
 impl Cable {
-    pub(crate) fn new(sockets: [Socket; 2], power: Power) -> io::Result<Self> {
+    pub(crate) fn new(sockets: [Socket; 2], rate: BitRate, power: Power) -> io::Result<Self> {
         let mut cable = Self {
             sockets,
+            rate,
             power: Power::Off,
         };
         cable.set(power)?;
@@ -76,6 +79,25 @@ impl Cable {
     /// If the kernel refuses.
     pub fn heal(&mut self) -> io::Result<Changed> {
         self.set(Power::On)
+    }
+
+    /// Returns at which rate it was laid.
+    #[must_use]
+    pub(crate) fn rate(&self) -> BitRate {
+        self.rate
+    }
+
+    /// Has both ends send into it more slowly than it was laid, by so many thousandths.
+    ///
+    /// # Errors
+    ///
+    /// If an end is not paced by the kernel.
+    pub(crate) fn slow_down(&mut self, by_thousandths: u32) -> io::Result<()> {
+        let left = u64::from(1_000_u32.saturating_sub(by_thousandths).max(1));
+        let rate = BitRate::from_bps(self.rate.as_bps() / 1_000 * left);
+        self.sockets.iter_mut().try_for_each(|socket| {
+            qdisc::change_rate(&mut socket.netlink, socket.interface.index(), rate)
+        })
     }
 
     /// Waits until the kernel sends over it, if it is whole.

@@ -167,7 +167,7 @@ impl LabNetwork {
             sockets.push(Socket::new(place, netlink, interface));
         }
         let [first, second] = <[Socket; 2]>::try_from(sockets).expect("a cable has two ends");
-        let cable = Cable::new([first, second], cable.power)?;
+        let cable = Cable::new([first, second], cable.rate, cable.power)?;
         cable.await_use()?;
         Ok(cable)
     }

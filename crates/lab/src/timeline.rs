@@ -1,13 +1,15 @@
 //! Makes happen what is planned to happen to the network, on a thread of its own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 use linux::clock;
+use linux::namespace::Namespace;
 use linux::packet_loop::Command;
+use linux::slowdown::Slowdown;
 use units::{Duration, Instant};
 
 use crate::cable::{Cable, Changed};
@@ -50,6 +52,18 @@ pub enum Change {
         host: usize,
         to: usize,
     },
+    /// From now on a switch works so much longer on each frame than it does by itself.
+    SlowSwitch {
+        /// Which, in the order of the plan.
+        switch: usize,
+        extra: Duration,
+    },
+    /// From now on a cable takes frames more slowly than it was laid.
+    SlowCable {
+        /// Which, in the order of the plan.
+        cable: usize,
+        by_thousandths: u32,
+    },
 }
 
 /// The planned changes, with what it takes to make them.
@@ -61,6 +75,9 @@ pub(crate) struct Timeline {
     /// The cables that are unplugged, whatever their switches do.
     unplugged: BTreeSet<usize>,
     crashed: BTreeSet<usize>,
+    /// The rooms of the switches.
+    rooms: Vec<Namespace>,
+    slowed: BTreeMap<usize, Slowdown>,
 }
 
 impl Timeline {
@@ -68,6 +85,7 @@ impl Timeline {
         cables: Vec<Cable>,
         switches: Sender<Command>,
         hosts: Sender<LoopOrder>,
+        rooms: Vec<Namespace>,
     ) -> Self {
         let off = cables
             .iter()
@@ -76,6 +94,8 @@ impl Timeline {
         Self {
             unplugged: off.map(|(number, _)| number).collect(),
             crashed: BTreeSet::new(),
+            rooms,
+            slowed: BTreeMap::new(),
             cables,
             switches,
             hosts,
@@ -124,6 +144,11 @@ impl Timeline {
                 self.crashed.remove(&switch);
                 self.command(Command::Restart { station: switch });
             }
+            Change::SlowSwitch { switch, extra } => return self.slow_switch(switch, extra),
+            Change::SlowCable {
+                cable,
+                by_thousandths,
+            } => return self.cables[cable].slow_down(by_thousandths),
             Change::HostMoves { host, to } => {
                 let place = Place::Host(host);
                 let ends_there = |cable: &Cable| cable.sockets.iter().any(|s| s.place == place);
@@ -136,6 +161,21 @@ impl Timeline {
             }
         }
         self.set_cables()
+    }
+
+    fn slow_switch(&mut self, number: usize, extra: Duration) -> io::Result<()> {
+        self.slowed.remove(&number);
+        if extra > Duration::ZERO {
+            let sockets = self.cables.iter().flat_map(|cable| &cable.sockets);
+            let own = sockets.filter(|socket| match socket.place {
+                Place::Switch { switch, .. } => switch == number,
+                Place::Host(_) => false,
+            });
+            let ports: Vec<_> = own.map(|socket| socket.interface.index()).collect();
+            let slowdown = self.rooms[number].run(|| Slowdown::begin(&ports, extra))?;
+            self.slowed.insert(number, slowdown);
+        }
+        Ok(())
     }
 
     /// Brings every cable into the state that it should have.

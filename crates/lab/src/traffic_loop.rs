@@ -21,6 +21,7 @@ use linux::parallel;
 use linux::sender::Queued;
 use linux::stall::{StallMonitor, Stalls, Work};
 use measure::capture::CaptureRecord;
+use measure::culprit::Deviation;
 use measure::load::Load;
 use measure::recorder::FlowRecord;
 use measure::unseen::Unseen;
@@ -90,6 +91,8 @@ pub struct TrafficRecord {
     pub steps: Vec<ClockStep>,
     /// What became of the capture files.
     pub captures: Vec<CaptureRecord>,
+    /// The hosts that sent frames of no flow of theirs.
+    pub foreign: Vec<Deviation>,
 }
 
 /// What the loop is told while it runs.
@@ -194,25 +197,31 @@ impl TrafficLoop {
     fn send_due(&mut self, now: Instant) -> Instant {
         let mut next = Instant::FAR_FUTURE;
         for (host, load) in self.hosts.iter_mut().zip(&mut self.book.hosts) {
-            for queued in &mut load.sources {
+            let own = load.sources.iter_mut();
+            let own = own.map(|queued| (&mut queued.source, queued.queue, true));
+            let foreign = load.foreign.iter_mut();
+            let foreign = foreign.map(|(source, queue)| (source, *queue, false));
+            for (source, queue, is_own) in own.chain(foreign) {
                 for _ in 0..BURST {
-                    if queued.source.next_due().is_none_or(|due| due > now) {
+                    if source.next_due().is_none_or(|due| due > now) {
                         break;
                     }
-                    let Some(emitted) = queued.source.emit(now, &mut self.frame) else {
+                    let Some(emitted) = source.emit(now, &mut self.frame) else {
                         break;
                     };
-                    if !queued.source.listens() {
+                    if !source.listens() {
                         self.latest = self.latest.max(now.saturating_since(emitted.due));
                     }
-                    match host.send(queued.queue, &self.frame) {
+                    match host.send(queue, &self.frame) {
                         Ok(Queued::Taken) => {}
-                        Ok(Queued::Overflowed | Queued::Down) | Err(_) => self.overflowed += 1,
+                        Ok(Queued::Overflowed | Queued::Down) | Err(_) => {
+                            self.overflowed += u64::from(is_own);
+                        }
                     }
                     // Where the kernel forwards, it has done so by now.
                     self.watch.worked(Work::Frames);
                 }
-                next = next.min(queued.source.next_due().unwrap_or(Instant::FAR_FUTURE));
+                next = next.min(source.next_due().unwrap_or(Instant::FAR_FUTURE));
             }
         }
         next
@@ -286,11 +295,12 @@ impl TrafficLoop {
         for trunk in &mut self.trunks {
             trunk.close(&mut self.book.captures);
         }
-        let (flows, captures) = self.book.close();
+        let (flows, captures, foreign) = self.book.close();
         parallel::drop_all(self.hosts);
         TrafficRecord {
             flows,
             captures,
+            foreign,
             overflowed: self.overflowed,
             latest: self.latest,
             uncaptured,

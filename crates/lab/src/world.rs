@@ -29,6 +29,8 @@ use linux::controller_loop::{ControllerHandle, ListenError, Told, listen};
 use linux::descriptors;
 use linux::frame_watch::{self, FrameWatch};
 use linux::jitter_monitor::{JitterMonitors, Watched};
+use linux::namespace::Namespace;
+use linux::pace_watch::{ExpectedPace, PaceWatch, SeenPace};
 use linux::packet_loop::Waiting;
 use linux::scheduling::{self, HIGHEST_NICE, Rank, Session, Urgency};
 use linux::stall::Stalls;
@@ -40,7 +42,7 @@ use units::{Duration, Instant};
 
 use crate::cable::Changed;
 use crate::host::LabHost;
-use crate::network::{BuildError, LabNetwork, Plan};
+use crate::network::{BuildError, LabNetwork, Place, Plan};
 use crate::switches::{Forwarding, SwitchSettings, Switches, SwitchesRecord};
 use crate::timeline::{Change, Timeline};
 use crate::traffic_loop::{LoopOrder, TrafficLoop, TrafficParts, TrafficRecord, TrafficTally};
@@ -105,12 +107,18 @@ pub struct Parts<S> {
     /// From which length on a gap in the packet loop is a stall.
     pub stall_threshold: Duration,
     pub forwarding: Forwarding,
+    /// How long each switch works on a frame at most, in the order of the plan.
+    pub processing: Vec<Duration>,
     /// For how many entries each switch has memory in the kernel, if it forwards.
     pub entries: usize,
 }
 
 /// What was seen of processors that forward, or why nothing was.
 pub type Halts = Result<Vec<frame_watch::Watched>, String>;
+
+/// What was seen at both ends of each cable of who is slower than was said, or why nothing
+/// was.
+pub type Paces = Result<Vec<[SeenPace; 2]>, String>;
 
 /// What was observed in a lab.
 #[derive(Debug)]
@@ -129,6 +137,7 @@ pub struct Observed {
     pub interruptions: Interruptions,
     /// When they did not get on with frames.
     pub halts: Halts,
+    pub paces: Paces,
     /// The processor time used while traffic ran, as far as the machine tells.
     pub spent: Option<Spent>,
 }
@@ -154,6 +163,7 @@ pub struct Lab {
     hosts: Vec<LabHost>,
     network: LabNetwork,
     settings: SwitchSettings,
+    processing: Vec<Duration>,
     wall: WallClock,
     _session: Option<Session>,
 }
@@ -167,6 +177,8 @@ struct RunningThreads {
     sentries: Option<JitterMonitors>,
     /// On the processors that forward, or why there is none.
     frame_watch: Result<FrameWatch, String>,
+    /// On all interfaces, or why there is none.
+    pace_watch: Result<PaceWatch, String>,
     before: Option<Usage>,
     begun: Instant,
     traffic: Option<JoinHandle<TrafficRecord>>,
@@ -216,6 +228,7 @@ impl Lab {
             hosts,
             network,
             settings,
+            processing: parts.processing,
             wall: WallClock::sample(),
             _session: session,
         })
@@ -310,6 +323,7 @@ impl Lab {
             }
         };
         let frame_watch = watch_frames(self.settings);
+        let pace_watch = self.watch_paces();
         let stop = Arc::new(AtomicBool::new(false));
         let (of_hosts, wish) = (
             self.settings.wish_of_hosts(TRAFFIC_NICE),
@@ -335,7 +349,9 @@ impl Lab {
             traffic.run(&should_stop)
         })?;
         let cables = std::mem::take(&mut self.network.cables);
-        let timeline = Timeline::new(cables, self.switches.commands(), orders.clone());
+        let rooms = self.network.switches.iter().map(Namespace::try_clone);
+        let rooms = machine("hold the rooms of the switches", rooms.collect())?;
+        let timeline = Timeline::new(cables, self.switches.commands(), orders.clone(), rooms);
         let should_stop = Arc::clone(&stop);
         let timeline = spawn("timeline", move || {
             scheduling::apply(wish);
@@ -349,12 +365,47 @@ impl Lab {
             stop,
             sentries,
             frame_watch,
+            pace_watch,
             before: Usage::read().ok(),
             begun: clock::now(),
             traffic,
             timeline,
         });
         Ok(())
+    }
+
+    /// Watches whether switches and links are as fast as was said, where the kernel forwards.
+    fn watch_paces(&self) -> Result<PaceWatch, String> {
+        if let Forwarding::Loop(_) = self.settings.forwarding {
+            return Err("the kernel does not forward".to_owned());
+        }
+        let cookies = |rooms: &[Namespace]| {
+            let cookies = rooms.iter().map(Namespace::cookie);
+            let cookies: io::Result<Vec<_>> = cookies.collect();
+            cookies.map_err(|error| error.to_string())
+        };
+        let (switches, hosts) = (
+            cookies(&self.network.switches)?,
+            cookies(&self.network.hosts)?,
+        );
+        let ends = self.network.cables.iter();
+        let ends = ends.flat_map(|cable| cable.sockets.iter().map(|end| (end, cable.rate())));
+        let expected = ends.map(|(end, rate)| {
+            let (namespace, processing) = match end.place {
+                Place::Switch { switch, .. } => {
+                    (switches[switch], self.processing.get(switch).copied())
+                }
+                Place::Host(host) => (hosts[host], None),
+            };
+            ExpectedPace {
+                interface: end.interface.index(),
+                namespace,
+                processing,
+                rate,
+            }
+        });
+        let expected: Vec<_> = expected.collect();
+        PaceWatch::begin(&expected).map_err(|error| error.to_string())
     }
 
     /// Returns how traffic is going, once it has begun.
@@ -372,6 +423,7 @@ impl Lab {
         let (mut traffic, mut changes) = (None, Vec::new());
         let (mut sentries, mut spent) = (None, None);
         let mut halts = Ok(Vec::new());
+        let mut paces = Ok(Vec::new());
         let begun = self.run.as_ref().map_or_else(clock::now, |run| run.begun);
         if let Some(mut run) = self.run.take() {
             spent = run.before.take().and_then(|before| {
@@ -385,6 +437,11 @@ impl Lab {
                 .as_ref()
                 .map(FrameWatch::seen)
                 .map_err(String::clone);
+            paces = run.pace_watch.as_ref().map_err(String::clone).map(|it| {
+                let seen = it.seen();
+                let (ends, _) = seen.as_chunks::<2>();
+                ends.to_vec()
+            });
             let witness = traffic.as_ref().map(|traffic| traffic.stalls.clone());
             let witness = witness.map(|stalls| (Watcher::Traffic, stalls));
             sentries = run.sentries.take().map(|sentries| {
@@ -403,6 +460,7 @@ impl Lab {
         Ok(Observed {
             interruptions: of_ways(self.settings, begun, traffic.as_ref(), (&stalls, &halts)),
             halts,
+            paces,
             traffic,
             changes,
             switches,

@@ -4,8 +4,8 @@
  * The functions of the kernel have the names of `bpf-helpers(7)` without `bpf_`.
  * Only those stand here that a program under any licence may call: the switch is
  * Apache-2.0, and the kernel refuses the others (`perf_event_output`,
- * `trace_printk`, ...) to it. `probe_read_kernel` is one of those; hop_watch.c alone may
- * call it.
+ * `trace_printk`, ...) to it. `probe_read_kernel` is one of those; hop_watch.c may call
+ * it.
  *
  * Sources: linux/bpf.h; bpf-helpers(7); RFC 9669.
  */

@@ -121,12 +121,8 @@ impl HopWatch {
 
     fn load(like: &MappedArray) -> Result<Self, HopWatchError> {
         let types = KernelTypes::read().map_err(HopWatchError::Types)?;
-        let mut object = Object::parse(OBJECT)?;
-        for (name, structure, member) in MEMBERS {
-            let offset = types.offset(structure, member);
-            let offset = offset.ok_or(HopWatchError::Lacking(name))?;
-            object = object.with_constant(name, offset);
-        }
+        let object = types.tell(Object::parse(OBJECT)?, &MEMBERS);
+        let object = object.map_err(HopWatchError::Lacking)?;
         let tracepoint = types.named(TRACEPOINT);
         let tracepoint = tracepoint.ok_or(HopWatchError::Lacking(TRACEPOINT))?;
         let count = u32::try_from(SWITCHES_MAX).expect("a thousand");

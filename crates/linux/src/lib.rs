@@ -31,6 +31,8 @@
 //! | [`listener`] | those who connect to a switch |
 //! | [`frame_watch`] | times in which a processor that forwards did not get on |
 //! | [`hop_watch`] | how long frames stay that the kernel forwards |
+//! | [`pace_watch`] | who works on frames, or takes them, more slowly than was said |
+//! | [`slowdown`] | an interface whose frames take longer, on purpose |
 //! | [`own_time`] | for how long others had the processor of a thread |
 //! | [`stall`] | the times in which the machine stood still |
 //! | [`openflow_client`] | the other end of a switch's connection, for those who ask it |
@@ -67,6 +69,7 @@ pub mod netlink;
 pub mod offloads;
 pub mod openflow_client;
 pub mod own_time;
+pub mod pace_watch;
 pub mod packet_loop;
 pub mod parallel;
 mod poller;
@@ -77,6 +80,7 @@ mod removed_tag;
 mod ring;
 pub mod scheduling;
 pub mod sender;
+pub mod slowdown;
 mod socket;
 pub mod stall;
 pub mod stamps;

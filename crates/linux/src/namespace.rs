@@ -7,10 +7,13 @@
 
 use std::fs::File;
 use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::thread;
 
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
+
+use crate::socket::namespace_cookie;
 
 #[derive(Debug)]
 pub struct Namespace {
@@ -104,6 +107,15 @@ impl Namespace {
         Ok(Self {
             descriptor: self.descriptor.try_clone()?,
         })
+    }
+
+    /// Returns by what it is told from all others that there ever were.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel gives namespaces no cookies (before Linux 5.14).
+    pub fn cookie(&self) -> io::Result<u64> {
+        self.run(|| namespace_cookie(UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?.as_fd()))
     }
 
     /// Returns the path under which other processes of this user find the

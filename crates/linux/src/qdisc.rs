@@ -104,6 +104,15 @@ pub fn pace(netlink: &mut Netlink, index: u32, shape: Shape) -> io::Result<()> {
     htb::build(netlink, index, shape, Pieces::Whole)
 }
 
+/// Gives the interface of number `index`, which is paced, another rate.
+///
+/// # Errors
+///
+/// If it is not paced, or the kernel refuses.
+pub fn change_rate(netlink: &mut Netlink, index: u32, rate: BitRate) -> io::Result<()> {
+    htb::change_rate(netlink, index, rate)
+}
+
 /// The fixed part of a request about a discipline or class: `struct tcmsg`.
 fn header(index: u32, handle: u32, parent: u32) -> [u8; 20] {
     let mut header = [0; 20];

@@ -64,6 +64,7 @@ fn config() -> Config {
         fit: None,
         modes: None,
         watch_hops: true,
+        interrupted: false,
         policing: None,
         seed: 1,
     }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
-use wire::ethernet::{EtherType, MacAddress};
+use wire::ethernet::{EtherType, Header, MacAddress};
+use wire::ipv4;
 
 use crate::capture::Captures;
 use crate::identity::Catalogue;
@@ -41,6 +42,31 @@ pub struct HostLoad {
 /// Where frames go, what they carry, and the station of the network that they say they are
 /// from.
 pub type Headers = (MacAddress, EtherType, Option<Ipv4Addr>);
+
+impl HostLoad {
+    /// Tells whether a frame that the host sent is of none of its flows.
+    #[must_use]
+    pub fn is_foreign(&self, frame: &[u8]) -> bool {
+        is_foreign(self.headers.as_ref(), frame)
+    }
+}
+
+/// Tells whether a frame is neither ARP nor has one of these headers, if there are any to
+/// look for.
+#[must_use]
+pub fn is_foreign(headers: Option<&BTreeSet<Headers>>, frame: &[u8]) -> bool {
+    headers.is_some_and(|known| match Header::parse(frame) {
+        Ok((header, packet)) => {
+            let from = match header.ether_type {
+                EtherType::IPV4 => ipv4::Header::parse(packet).ok().map(|(ip, _)| ip.source),
+                _ => None,
+            };
+            header.ether_type != EtherType::ARP
+                && !known.contains(&(header.destination, header.ether_type, from))
+        }
+        Err(_) => true,
+    })
+}
 
 /// Something that a host sends, and how urgent it is on the way out.
 #[derive(Debug)]

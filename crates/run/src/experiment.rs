@@ -98,14 +98,12 @@ pub enum ExperimentError {
     #[error("cannot write the capture {}: {reason}", path.display())]
     Capture { path: PathBuf, reason: io::Error },
     /// A lab cannot do it.
-    #[error(
-        "the event at {at} ({what}) is not in the lab yet; `--world sim` has it, and a source that \
-         exceeds its contract is in both"
-    )]
+    #[error("the event at {at} ({what}) cannot be had in this lab: {why}; `--world sim` has it")]
     NotInTheLab {
         /// When it was to happen, after the start of traffic.
         at: Duration,
         what: String,
+        why: String,
     },
     /// The user stopped it before there was anything to report.
     #[error("stopped")]
@@ -366,9 +364,12 @@ impl Experiment<'_> {
     }
 
     fn world(&self, place: WorldChoice, config: Config) -> Result<Box<dyn World>, ExperimentError> {
-        match place {
-            WorldChoice::Lab(_) => errors::in_the_lab(self.scenario)?,
-            WorldChoice::Sim(_) => {}
+        let config = Config {
+            interrupted: matches!(place, WorldChoice::Lab(_)),
+            ..config
+        };
+        if let WorldChoice::Lab(forwarding) = place {
+            errors::in_the_lab(self.scenario, forwarding)?;
         }
         match place {
             WorldChoice::Sim(engine) => {

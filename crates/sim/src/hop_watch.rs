@@ -10,11 +10,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use measure::culprit::{Deviation, Excess, Harmed, Suspect};
-use measure::load::Headers;
+use measure::load::{Headers, is_foreign};
 use measure::{FlowIndex, Promise};
 use units::{BitRate, Duration, Instant};
-use wire::ethernet::{EtherType, Header, wire_size};
-use wire::ipv4;
+use wire::ethernet::wire_size;
 
 use crate::network::PortBinding;
 
@@ -217,7 +216,7 @@ impl HopWatch {
         let behind = self.leaves(now, departs, binding, frame.len());
         if let Some(trail) = trail {
             trail.add(Suspect::Link(binding.cable as usize), behind);
-        } else if self.is_foreign(host, frame) {
+        } else if is_foreign(self.headers.get(host).and_then(Option::as_ref), frame) {
             self.note(Suspect::Host(host), now, Duration::ZERO);
         }
     }
@@ -270,21 +269,6 @@ impl HopWatch {
         behind
     }
 
-    fn is_foreign(&self, host: usize, frame: &[u8]) -> bool {
-        let known = self.headers.get(host).and_then(Option::as_ref);
-        known.is_some_and(|known| match Header::parse(frame) {
-            Ok((header, packet)) => {
-                let from = match header.ether_type {
-                    EtherType::IPV4 => ipv4::Header::parse(packet).ok().map(|(ip, _)| ip.source),
-                    _ => None,
-                };
-                header.ether_type != EtherType::ARP
-                    && !known.contains(&(header.destination, header.ether_type, from))
-            }
-            Err(_) => true,
-        })
-    }
-
     fn note(&mut self, who: Suspect, at: Instant, by: Duration) {
         self.deviations
             .entry(who)
@@ -295,6 +279,8 @@ impl HopWatch {
 
 #[cfg(test)]
 mod tests {
+    use wire::ethernet::{EtherType, Header};
+
     use super::*;
 
     const LATENCY: Duration = Duration::from_us(10);

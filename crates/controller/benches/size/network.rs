@@ -499,6 +499,7 @@ fn config(switches: u32, application: ApplicationKind, timers: Timers) -> Config
         foreign_rules: ForeignRules::Keep,
         modes: None,
         watch_hops: true,
+        interrupted: false,
         policing: None,
         fit: None,
         metric: Metric::Links,

@@ -18,7 +18,7 @@ use wire::openflow::taktos::HopEvent;
 use wire::openflow::{DatapathId, PortNumber};
 
 use crate::flows::Flow;
-use crate::hop_audit::{HopAudit, LONGEST_BELIEVED, SMALLEST_ON_WIRE};
+use crate::hop_audit::{HopAudit, LONGEST_BELIEVED, RisenStay, SMALLEST_ON_WIRE};
 use crate::northbound::{
     Event, FlowId, HopDoubt, HopEvidence, ProcessorProfile, ProfileOffer, ProfileStanding, Reply,
     RequestId, SwitchProfile,
@@ -35,8 +35,10 @@ pub(super) const AS_PROMISED: (&[(DatapathId, Delay)], Delay) = (&[], Delay::ZER
 const LONGEST_COUNTED: Duration = Duration::from_secs(3_600);
 
 /// What is known of all switches.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ProfileWatch {
+    /// Whether a machine holds single frames up, which then show nothing.
+    interrupted: bool,
     watched: BTreeMap<DatapathId, WatchedSwitch>,
     /// The switches that are taken to be slower than the configuration says.
     pub(super) adopted: BTreeSet<DatapathId>,
@@ -79,6 +81,15 @@ pub struct SlowSwitch {
 }
 
 impl ProfileWatch {
+    pub const fn new(interrupted: bool) -> Self {
+        Self {
+            interrupted,
+            watched: BTreeMap::new(),
+            adopted: BTreeSet::new(),
+            waiting: BTreeMap::new(),
+        }
+    }
+
     /// Has the next answer of a switch be a new beginning: its connection is another one.
     pub fn begin_anew(&mut self, datapath: DatapathId) {
         if let Some(watched) = self.watched.get_mut(&datapath) {
@@ -153,6 +164,11 @@ impl Promises {
         let (Some(flow), Ok(queue)) = (flow, u8::try_from(said.queue.0)) else {
             return;
         };
+        if self.profiles.interrupted {
+            // How many others did not stay as long is what its counters tell.
+            network.tables.ask_for_counts(ctx);
+            return;
+        }
         let stay = UnexplainedStay {
             flow,
             longest: said.longest,
@@ -183,6 +199,9 @@ impl Promises {
             return;
         }
         watched.answers = hops.answers();
+        if self.profiles.interrupted && watched.audit.is_fresh(ctx.now) {
+            return;
+        }
         let switch = ctx.parameters.of(datapath);
         let most = |port, time: Duration| {
             let carried = TokenBucket::new(switch.port(port).rate, SMALLEST_ON_WIRE);
@@ -196,7 +215,12 @@ impl Promises {
         let is_settled = watched.generation.replace(generation) == Some(generation)
             && self.reservations.slowdown().is_some()
             && is_bounded;
-        for stay in risen.into_iter().filter(|_| is_settled) {
+        let interrupted = self.profiles.interrupted;
+        let shows = |stay: &RisenStay| match interrupted {
+            false => stay.is_longer,
+            true => stay.is_usual(),
+        };
+        for stay in risen.into_iter().filter(|it| is_settled && shows(it)) {
             let Some(flow) = network.owners.flows.get(stay.flow) else {
                 continue;
             };
@@ -214,7 +238,7 @@ impl Promises {
                     flow: stay.flow,
                     longest: stay.longest,
                     explained,
-                    frames: 1,
+                    frames: stay.above.max(1),
                 },
             );
         }

@@ -14,6 +14,7 @@
 use units::{Duration, Instant};
 
 use crate::admission::Reservations;
+use crate::config::Config;
 use crate::desired::{EntryOwner, Standing};
 use crate::flows::{Flow, Installation, Way};
 use crate::hosts::contests::CONTEST_LASTS;
@@ -100,14 +101,14 @@ pub struct Promises {
 }
 
 impl Promises {
-    pub fn new(now: Instant, reservations: Reservations, watch_hops: bool) -> Self {
+    pub fn new(now: Instant, reservations: Reservations, config: &Config) -> Self {
         Self {
             reservations,
             known_ways: KnownWays::default(),
             desk: Desk::default(),
             judging: Judging::new(now),
-            hops: HopBudgets::new(watch_hops),
-            profiles: ProfileWatch::default(),
+            hops: HopBudgets::new(config.watch_hops),
+            profiles: ProfileWatch::new(config.interrupted),
             contracts: ContractWatch::default(),
         }
     }

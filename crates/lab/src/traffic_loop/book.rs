@@ -1,15 +1,18 @@
 //! What the taps see, taken down, and answered where somebody answers.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use linux::clock::{self, WallClock};
 use linux::tap::{Captured, Direction};
 use measure::capture::{self, CaptureRecord, Captures, Seen};
+use measure::culprit::{Deviation, Suspect};
 use measure::identity::Catalogue;
 use measure::load::{HostLoad, Load};
 use measure::recorder::FlowRecord;
 use measure::{FlowIndex, Recorder};
+use units::Duration;
 use wire::ethernet::wire_size;
 
 use super::{FRAME_BYTES, TrafficTally};
@@ -31,6 +34,8 @@ pub(super) struct Book {
     listeners: Vec<Vec<usize>>,
     answer: Vec<u8>,
     tally: Arc<TrafficTally>,
+    /// The hosts that sent frames of no flow of theirs.
+    foreign: BTreeMap<usize, Deviation>,
 }
 
 impl Book {
@@ -46,6 +51,7 @@ impl Book {
             recorder: load.recorder,
             answer: Vec::with_capacity(FRAME_BYTES),
             tally,
+            foreign: BTreeMap::new(),
         }
     }
 
@@ -68,6 +74,12 @@ impl Book {
                     self.recorder
                         .sent(flow, sequence, wire_size(seen.length), at);
                     self.tally.sent.fetch_add(1, Ordering::Relaxed);
+                } else if self.hosts[host].is_foreign(seen.bytes) {
+                    let first = Deviation::first(Suspect::Host(host), at, Duration::ZERO);
+                    let known = self.foreign.entry(host);
+                    known
+                        .and_modify(|it| it.again(at, Duration::ZERO))
+                        .or_insert(first);
                 }
                 None
             }
@@ -83,11 +95,13 @@ impl Book {
         }
     }
 
-    pub(super) fn close(mut self) -> (Vec<FlowRecord>, Vec<CaptureRecord>) {
+    /// Returns what was taken down, of flows, of captures, and of frames of no flow.
+    pub(super) fn close(mut self) -> (Vec<FlowRecord>, Vec<CaptureRecord>, Vec<Deviation>) {
         for queued in self.hosts.iter().flat_map(|host| &host.sources) {
             self.recorder.skipped(queued.flow, queued.source.skipped());
         }
-        (self.recorder.finish(), self.captures.finish())
+        let foreign = self.foreign.into_values().collect();
+        (self.recorder.finish(), self.captures.finish(), foreign)
     }
 
     fn react(&mut self, host: usize, frame: &[u8]) -> Option<(u8, &[u8])> {

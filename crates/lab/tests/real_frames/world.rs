@@ -158,6 +158,7 @@ fn controller_config() -> controller::Config {
         foreign_rules: controller::northbound::ForeignRules::Keep,
         modes: None,
         watch_hops: true,
+        interrupted: false,
         policing: Some(units::Duration::from_ms(5)),
         fit: None,
         seed: 1,
@@ -328,6 +329,7 @@ fn ready(forwarding: Forwarding) -> Lab {
         store: Memory::default(),
         stall_threshold: STALL,
         forwarding,
+        processing: Vec::new(),
         entries: USUAL_ENTRIES,
     })
     .unwrap();

@@ -123,6 +123,27 @@ enum AttachedTo {
     Filter(Filter),
 }
 
+/// A program that meets what leaves by an interface, in front of its queue. It is gone from
+/// there when this value is dropped.
+#[derive(Debug)]
+pub struct OutwardAttachment {
+    _link: Link,
+}
+
+impl OutwardAttachment {
+    /// Attaches `program` to the interface of number `interface`, of the calling thread's
+    /// namespace, beside what is there.
+    ///
+    /// # Errors
+    ///
+    /// Without the right to, or if the kernel (before 6.6) has no links to interfaces.
+    pub fn attach(program: &Program, interface: u32) -> io::Result<Self> {
+        Ok(Self {
+            _link: Link::create_outwards(program.as_fd(), interface)?,
+        })
+    }
+}
+
 /// Tells whether the kernel has links to interfaces (tcx).
 pub(super) fn has_links() -> io::Result<bool> {
     /// The loopback, which every namespace has.

@@ -7,7 +7,7 @@ use std::io;
 
 use super::elf::{text, word};
 use super::features::KERNEL_TYPES;
-use super::object::ObjectError;
+use super::object::{Object, ObjectError};
 
 const MAGIC: u32 = 0xeb9f | 1 << 16;
 const HEAD_BYTES: usize = 12;
@@ -76,6 +76,25 @@ impl KernelTypes {
         });
         let bits = self.bits_to(place?, member, 0)?;
         Some(u64::from(bits / 8))
+    }
+
+    /// Tells a program where the kernel keeps what it reads: the name that the program has for
+    /// it, the structure, and its member.
+    ///
+    /// # Errors
+    ///
+    /// The name of the first one that there is not.
+    pub fn tell<'a>(
+        &self,
+        object: Object,
+        members: &[(&'a str, &str, &str)],
+    ) -> Result<Object, &'a str> {
+        members
+            .iter()
+            .try_fold(object, |object, (name, structure, member)| {
+                let offset = self.offset(structure, member).ok_or(*name)?;
+                Ok(object.with_constant(name, offset))
+            })
     }
 
     /// Returns how many bits come before a member, which may lie in one without a name.

@@ -92,14 +92,24 @@ pub(super) fn build(
     }
     let link = outer | 1;
     netlink.ask(qdisc(index, outer, parent, default_class(1)))?;
-    netlink.ask(link_class(shape.rate).request(&header(index, link, outer)))?;
+    netlink.ask(link_class(shape.rate).request(Purpose::Create, &header(index, link, outer)))?;
     netlink.ask(qdisc(index, INNER, link, default_class(FIRST_MINOR)))?;
     for queue in 0..QUEUES {
         let id = class(queue).as_u32();
-        netlink.ask(queue_class(queue).request(&header(index, id, INNER)))?;
+        netlink.ask(queue_class(queue).request(Purpose::Create, &header(index, id, INNER)))?;
         netlink.ask(fifo(index, id, shape.length))?;
     }
     Ok(())
+}
+
+/// Gives an interface that was built so another rate, with what waits left as it is.
+pub(super) fn change_rate(netlink: &mut Netlink, index: u32, rate: BitRate) -> io::Result<()> {
+    let mut ask = |outer: u32| {
+        let header = header(index, outer | 1, outer);
+        netlink.ask(link_class(rate).request(Purpose::Change, &header))
+    };
+    // The number of the bucket tells whether something cuts in front of it.
+    ask(BEHIND_CUT).or_else(|_| ask(OUTERMOST))
 }
 
 fn qdisc(index: u32, handle: u32, parent: u32, initial: Vec<u8>) -> Request {
@@ -176,8 +186,8 @@ fn queue_class(queue: u8) -> Class {
 }
 
 impl Class {
-    fn request(&self, header: &[u8; 20]) -> Request {
-        Request::new(NEW_CLASS, Purpose::Create, header)
+    fn request(&self, purpose: Purpose, header: &[u8; 20]) -> Request {
+        Request::new(NEW_CLASS, purpose, header)
             .with(KIND, b"htb\0")
             .with_nested(OPTIONS, |options| {
                 options.append(PARAMETERS, &self.parameters());

@@ -1,8 +1,10 @@
 //! Names who broke promises, from what was seen of every hop.
 //!
-//! In virtual time every hop is seen. In the lab the switches say who exceeded a contract and
-//! how long frames stayed, and the controller which switch is slower than its profile; what
-//! none of that explains may have been the machine, and nobody is named for it.
+//! In virtual time every hop is seen. In the lab the switches say who exceeded a contract,
+//! programs in the kernel who is slower than was said, and the taps of hosts who sends what
+//! is of no flow; where the kernel does not forward, the controller says which switch is
+//! slower than its profile. What none of that explains may have been the machine, and nobody
+//! is named for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,7 +75,8 @@ pub(super) fn culprits(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<Culpr
 /// Returns what switches and the controller said of who was not what he should be, and which
 /// frames were late by the taps of receivers.
 fn told_by_switches(facts: &Facts<'_>, flows: &[Known<'_>]) -> SeenHops {
-    let mut deviations: BTreeMap<Suspect, Deviation> = BTreeMap::new();
+    let seen = facts.observed.deviations.iter();
+    let mut deviations: BTreeMap<_, _> = seen.map(|it| (it.who, *it)).collect();
     for said in &facts.run.said {
         let (who, by, frames) = match &said.what {
             Saying::Notice(Event::ContractExceeded { name, frames, .. }) => {
@@ -90,7 +93,7 @@ fn told_by_switches(facts: &Facts<'_>, flows: &[Known<'_>]) -> SeenHops {
                 longest,
                 certain: true,
                 ..
-            }) => {
+            }) if !facts.observed.watches_paces => {
                 let by = longest.saturating_sub(*explained);
                 if by <= facts.observed.interruptions.longest() {
                     // The machine can have held the frame up for as long.

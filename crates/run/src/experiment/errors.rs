@@ -1,6 +1,8 @@
 //! The errors that a scenario plants: what hosts send then, and what becomes of switches
 //! and links.
 
+use lab::switches::Forwarding;
+use linux::slowdown;
 use measure::traffic::foreign::{Addressed, ForeignConfig};
 use measure::traffic::{Foreign, Haste, Source};
 use scenario::{
@@ -121,22 +123,30 @@ pub(super) fn faults(scenario: &Scenario, start: Instant) -> Vec<FaultAt> {
 ///
 /// # Errors
 ///
-/// If it cannot.
-pub(super) fn in_the_lab(scenario: &Scenario) -> Result<(), ExperimentError> {
-    let mut errors = scenario.errors.iter();
-    let other = errors.find(|error| match error.kind {
-        ErrorKind::Exceed { .. } => false,
-        ErrorKind::SlowSwitch { .. } | ErrorKind::SlowLink { .. } | ErrorKind::Foreign { .. } => {
-            true
-        }
-    });
-    match other {
-        None => Ok(()),
-        Some(error) => Err(ExperimentError::NotInTheLab {
+/// If it cannot: only the kernel's forwarding can be made slower, and not by any time.
+pub(super) fn in_the_lab(
+    scenario: &Scenario,
+    forwarding: Forwarding,
+) -> Result<(), ExperimentError> {
+    let is_kernel = forwarding == Forwarding::Kernel;
+    let mut errors = scenario.errors.iter().filter_map(|error| {
+        let why = match error.kind {
+            ErrorKind::Exceed { .. } | ErrorKind::Foreign { .. } => return None,
+            ErrorKind::SlowSwitch { .. } | ErrorKind::SlowLink { .. } if !is_kernel => {
+                "the kernel has to forward for that (`--engine kernel`)".to_owned()
+            }
+            ErrorKind::SlowSwitch { extra, .. } if extra > slowdown::LONGEST => {
+                format!("it keeps a processor for {} at most", slowdown::LONGEST)
+            }
+            ErrorKind::SlowSwitch { .. } | ErrorKind::SlowLink { .. } => return None,
+        };
+        Some(ExperimentError::NotInTheLab {
             at: error.from,
             what: describe(scenario, error.kind),
-        }),
-    }
+            why,
+        })
+    });
+    errors.next().map_or(Ok(()), Err)
 }
 
 /// Returns what an error is, for people.

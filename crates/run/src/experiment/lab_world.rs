@@ -16,17 +16,19 @@ use linux::clock;
 use linux::frame_watch::{Cause, LEAST, Watched};
 use linux::scheduling::Urgency;
 use linux::usage::Spent;
+use measure::culprit::{Deviation, Suspect};
 use measure::load::Load;
 use measure::stalls::Stalls;
 use measure::unseen::{Gap, Unseen};
 use scenario::{Change, End, FlowIndex, HostIndex, Node, Scenario, SwitchIndex};
+use sim::parts::Fault;
 use units::{DataSize, Duration, Instant};
 use wire::ethernet::MacAddress;
 use wire::openflow::PortNumber;
 
 use super::plan::{compiled_entries, port_address, switch_config};
 use super::world::{Observed, World};
-use super::{ExperimentError, capture};
+use super::{ExperimentError, capture, errors};
 
 /// What one packet of a message carries.
 const PACKET_BYTES: u64 = 1_460;
@@ -36,12 +38,18 @@ pub struct LabWorld {
     lab: Lab,
     building: Duration,
     begun: Instant,
-    /// What is to happen to the network.
-    changes: Vec<Change>,
+    /// What happens to the network: of these, those of the scenario.
+    changes: Vec<Option<Change>>,
+    /// What becomes of switches and links that are not what the scenario says.
+    planted: Vec<(Instant, LabChange)>,
+    /// How long each switch works on a frame by its profile.
+    processing: Vec<Duration>,
     /// The cables that wait for hosts which move, by where they lead.
     spare: BTreeMap<End, usize>,
     /// The cable of each host.
     cables: Vec<usize>,
+    /// Where the ends of each link are.
+    places: Vec<[Node; 2]>,
 }
 
 impl LabWorld {
@@ -63,6 +71,9 @@ impl LabWorld {
     {
         let before = clock::now();
         let (network, spare) = plan(scenario);
+        let processing: Vec<_> = (0..scenario.switches.len())
+            .map(|number| processing(scenario, SwitchIndex(number)))
+            .collect();
         let switches = (0..scenario.switches.len()).map(SwitchIndex);
         let stall_threshold = scenario.measurement.stall_threshold;
         let lab = Lab::build(Parts {
@@ -74,6 +85,7 @@ impl LabWorld {
             store,
             stall_threshold,
             forwarding,
+            processing: processing.iter().map(|it| longest_usual(*it)).collect(),
             entries: compiled_entries(scenario),
         })?;
         let begun = lab.now();
@@ -82,8 +94,15 @@ impl LabWorld {
             building: begun - before,
             begun,
             changes: Vec::new(),
+            planted: Vec::new(),
+            processing,
             spare,
             cables: scenario.hosts.iter().map(|host| host.link.0).collect(),
+            places: scenario
+                .links
+                .iter()
+                .map(|link| link.ends.map(|end| end.node))
+                .collect(),
         })
     }
 
@@ -131,8 +150,25 @@ impl World for LabWorld {
         self.lab.announce(host, frame);
     }
 
-    /// What a lab can do of it the sources do.
-    fn plant(&mut self, _scenario: &Scenario, _start: Instant) {}
+    fn plant(&mut self, scenario: &Scenario, start: Instant) {
+        let faults = errors::faults(scenario, start).into_iter();
+        let planted = faults.filter_map(|it| match it.fault {
+            Fault::Slow { switch, extra } => Some((it.at, LabChange::SlowSwitch { switch, extra })),
+            Fault::SlowLink {
+                link,
+                by_thousandths,
+            } => {
+                let (cable, by_thousandths) = (link, by_thousandths);
+                let slow = LabChange::SlowCable {
+                    cable,
+                    by_thousandths,
+                };
+                Some((it.at, slow))
+            }
+            _ => None,
+        });
+        self.planted = planted.collect();
+    }
 
     fn begin(
         &mut self,
@@ -145,13 +181,15 @@ impl World for LabWorld {
                 load.captures.join(self.spare[to], self.cables[host.0]);
             }
         }
-        self.changes = changes.iter().map(|(_, change)| *change).collect();
-        let changes = changes
-            .iter()
-            .map(|(at, change)| (*at, self.change(*change)))
-            .collect();
+        let own = changes.iter();
+        let own = own.map(|(at, change)| (*at, self.change(*change), Some(*change)));
+        let planted = self.planted.iter().map(|(at, change)| (*at, *change, None));
+        let mut all: Vec<_> = own.chain(planted).collect();
+        all.sort_by_key(|(at, ..)| *at);
+        self.changes = all.iter().map(|(.., of)| *of).collect();
+        let changes = all.into_iter().map(|(at, change, _)| (at, change));
         self.begun = self.lab.now();
-        Ok(self.lab.begin(load, changes)?)
+        Ok(self.lab.begin(load, changes.collect())?)
     }
 
     fn finish(self: Box<Self>) -> Result<Observed, ExperimentError> {
@@ -163,13 +201,16 @@ impl World for LabWorld {
         let overflowed = observed.traffic.as_ref().map_or(0, |it| it.overflowed);
         let mut notes = notes(&observed);
         notes.extend(cost_notes(&observed));
+        let mut deviations = slow_ones(&self.places, &self.processing, &observed.paces);
+        let watches_paces = observed.paces.is_ok();
+        deviations.extend(observed.traffic.iter().flat_map(|it| &it.foreign));
         Ok(Observed {
             records: observed
                 .traffic
                 .map(|traffic| traffic.flows)
                 .unwrap_or_default(),
             changed_at: std::iter::zip(&self.changes, &observed.changes)
-                .map(|(change, made)| begins_at(*change, *made))
+                .filter_map(|(change, made)| Some(begins_at((*change)?, *made)))
                 .collect(),
             stamps: "kernel software stamps (AF_PACKET), behind the sender's queueing discipline \
                      and at the receiver's driver"
@@ -178,6 +219,8 @@ impl World for LabWorld {
             interruptions,
             overflowed,
             hops: None,
+            deviations,
+            watches_paces,
             unseen,
             busy,
             notes,
@@ -197,6 +240,57 @@ fn begins_at(change: Change, made: Changed) -> Instant {
         | Change::HostMoves { .. } => made.asked,
         Change::Heal(_) | Change::SwitchRestart(_) => made.done,
     }
+}
+
+/// Returns for how long a switch works on a frame at most by its profile, if nothing waits.
+fn processing(scenario: &Scenario, index: SwitchIndex) -> Duration {
+    let profile = scenario.profile_of(index);
+    (profile.longest_latency() + profile.longest_per_frame()).round_up()
+}
+
+/// Returns within which time a switch of a lab is done with a frame that nobody holds up: a
+/// processor is now and then slower than when it was measured.
+fn longest_usual(processing: Duration) -> Duration {
+    processing + Duration::from_ns(processing.as_ns() / 4) + Duration::from_us(5)
+}
+
+/// Returns the switches and links that were slower than is said of them.
+fn slow_ones(
+    places: &[[Node; 2]],
+    processing: &[Duration],
+    paces: &lab::world::Paces,
+) -> Vec<Deviation> {
+    let mut slow: BTreeMap<Suspect, Deviation> = BTreeMap::new();
+    for (link, (ends, seen)) in places.iter().zip(paces.iter().flatten()).enumerate() {
+        for (place, seen) in ends.iter().zip(seen) {
+            let switch = match place {
+                Node::Switch(switch) => seen.processor.map(|seen| {
+                    let taken = seen.taken.as_ns() / seen.frames.max(1);
+                    let by = Duration::from_ns(taken).saturating_sub(processing[switch.0]);
+                    (Suspect::Switch(switch.0), seen, by)
+                }),
+                Node::Host(_) => None,
+            };
+            let link = seen
+                .link
+                .map(|seen| (Suspect::Link(link), seen, seen.excess()));
+            for (who, seen, by) in switch.into_iter().chain(link) {
+                let shown = Deviation {
+                    who,
+                    since: seen.since,
+                    last: seen.last,
+                    by,
+                    frames: seen.frames,
+                };
+                let known = slow.entry(who).or_insert(Deviation { frames: 0, ..shown });
+                known.since = known.since.min(shown.since);
+                known.last = known.last.max(shown.last);
+                known.by = known.by.max(shown.by);
+                known.frames += shown.frames;
+            }
+        }
+    }
+    slow.into_values().collect()
 }
 
 /// Returns for how long a processor was in use for frames: by the thread of the hosts, and

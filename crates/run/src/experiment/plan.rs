@@ -100,6 +100,7 @@ pub fn controller_config(scenario: &Scenario, open: Open) -> Config {
             tolerance.unwrap_or(POLICING_TOLERANCE)
         }),
         watch_hops: scenario.control.watches_hops,
+        interrupted: false,
         fit: None,
         seed: scenario.seed,
     };

@@ -169,6 +169,8 @@ impl World for SimWorld {
             overflowed: 0,
             unseen: Vec::new(),
             hops: observed.hops,
+            deviations: Vec::new(),
+            watches_paces: true,
             busy: None,
             notes,
             machine: None,

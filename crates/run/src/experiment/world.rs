@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use controller::northbound::{Reply, Request, RequestId, Said, Saying};
+use measure::culprit::Deviation;
 use measure::interruptions::Interruptions;
 use measure::load::Load;
 use measure::recorder::FlowRecord;
@@ -133,8 +134,12 @@ pub struct Observed {
     /// What the observer of each host missed, in the order of the hosts; nothing where
     /// all is seen.
     pub unseen: Vec<Unseen>,
-    /// What was seen of every hop, where hops are seen.
+    /// What was seen of every hop, where each frame is seen at each.
     pub hops: Option<SeenHops>,
+    /// Who was seen not to be what the network file says, where it is not.
+    pub deviations: Vec<Deviation>,
+    /// Whether switches and links were watched for that.
+    pub watches_paces: bool,
     /// For how long a processor was in use for frames, rather too long than too short;
     /// nothing where the machine does not say.
     pub busy: Option<Duration>,

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 mod draw;
+mod lab_runs;
 mod policing;
 
 use std::collections::BTreeMap;
@@ -127,11 +128,14 @@ fn run(text: &str) -> Report {
 }
 
 fn run_before(text: &str, audience: &mut dyn Audience) -> Report {
+    run_at(text, WorldChoice::Sim(SimEngine::Tables), audience)
+}
+
+fn run_at(text: &str, place: WorldChoice, audience: &mut dyn Audience) -> Report {
     let scenario = Scenario::parse("drawn.toml", text, &mut |_| unreachable!());
     let scenario = scenario.unwrap_or_else(|error| panic!("{error:?}\n{text}"));
     let stop = AtomicBool::new(false);
     let experiment = Experiment::deciding(&scenario, &stop);
-    let place = WorldChoice::Sim(SimEngine::Tables);
     experiment.run(place, audience).unwrap()
 }
 

@@ -52,6 +52,8 @@ pub struct Blueprint {
     pub loss_ppm: u32,
     /// How budgets are fitted to the flows; nothing if they are fixed.
     pub fit: Option<Spare>,
+    /// Whether a machine holds single frames up.
+    pub interrupted: bool,
     budgets: Budgets,
     switches: usize,
 }
@@ -146,6 +148,7 @@ impl Blueprint {
             applications: vec![ApplicationKind::Deterministic],
             loss_ppm: 0,
             fit: None,
+            interrupted: false,
             budgets: Budgets {
                 processing: random.pick(&[60, 120, 400].map(Delay::from_us)),
                 port: random.pick(&[25, 60, 200].map(Delay::from_us)),
@@ -183,6 +186,7 @@ impl Blueprint {
             applications: vec![ApplicationKind::Deterministic],
             loss_ppm: 0,
             fit: None,
+            interrupted: false,
             budgets: AMPLE,
             switches,
         }
@@ -250,6 +254,7 @@ impl Blueprint {
             applications: vec![ApplicationKind::Deterministic],
             loss_ppm: 0,
             fit: None,
+            interrupted: false,
             budgets: Budgets {
                 processing: Delay::from_us(2_500),
                 port: Delay::from_us(1_300),
@@ -519,6 +524,7 @@ impl Blueprint {
             fit: self.fit,
             modes: None,
             watch_hops: true,
+            interrupted: self.interrupted,
             policing: Some(units::Duration::ZERO),
             seed: self.seed,
         }

@@ -643,6 +643,7 @@ pub fn config(switches: u64, links: &[(u64, u64)]) -> Config {
         fit: None,
         modes: None,
         watch_hops: true,
+        interrupted: false,
         policing: Some(units::Duration::ZERO),
         seed: 1,
     }

@@ -8,6 +8,8 @@ use crate::bpf::attributes::{Attributes, Command};
 
 /// `BPF_TCX_INGRESS`
 const TCX_INGRESS: u32 = 46;
+/// `BPF_TCX_EGRESS`
+const TCX_EGRESS: u32 = 47;
 /// As many programs as the kernel lets hang at one interface.
 const PROGRAMS_MAX: usize = 64;
 /// The beginning of `struct bpf_prog_info`, up to the name.
@@ -29,11 +31,21 @@ pub(super) struct Programs {
 }
 
 impl Link {
+    /// Has a program meet what comes in by the interface of number `interface`.
     pub(super) fn create(program: BorrowedFd<'_>, interface: u32) -> io::Result<Self> {
+        Self::at(program, interface, TCX_INGRESS)
+    }
+
+    /// Has a program meet what goes out by it, in front of its queue.
+    pub(super) fn create_outwards(program: BorrowedFd<'_>, interface: u32) -> io::Result<Self> {
+        Self::at(program, interface, TCX_EGRESS)
+    }
+
+    fn at(program: BorrowedFd<'_>, interface: u32, hook: u32) -> io::Result<Self> {
         let mut create = Attributes::default();
         create.descriptor(0, program);
         create.word(4, interface);
-        create.word(8, TCX_INGRESS);
+        create.word(8, hook);
         let descriptor = create.open(Command::LinkCreate)?;
         Ok(Self { descriptor })
     }
