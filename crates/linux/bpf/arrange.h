@@ -123,11 +123,12 @@ CHECKED_ONCE int observe_next(struct plan *plan, u32 at)
 	return 0;
 }
 
-/* Shows the frame to its monitors; the first has seen it. Returns the last mode that
- * was entered by it, that it stays, or that the first monitor could not be had. */
+/* Shows the frame to its monitors; the first has seen it. What they demand together takes
+ * effect at once. Returns the mode that was entered by it, that it stays, or that the first
+ * monitor could not be had. */
 INLINE u64 observe_all(struct plan *plan)
 {
-	u64 entered = MODE_STAYS;
+	u32 most = 0;
 	for (u32 at = 0; at < LIMIT_MONITORS; at++) {
 		if (at >= plan->watched_count)
 			break;
@@ -142,11 +143,10 @@ INLINE u64 observe_all(struct plan *plan)
 				return MODE_TO_CORE;
 			continue;
 		}
-		u64 step = demand_level(plan->now, (demand & 0xff) >> 1);
-		if (step)
-			entered = step;
+		if (most < (demand & 0xff))
+			most = demand & 0xff;
 	}
-	return entered;
+	return most ? demand_level(plan->now, most >> 1) : MODE_STAYS;
 }
 
 /* Rings for what a monitor saw, if the core wants to hear of it. */

@@ -107,8 +107,9 @@ CHECKED_ONCE int take_redundancy(struct __sk_buff *frame, struct plan *plan)
 	u16 tag[4];
 	if (skb_load_bytes(frame, at, tag, sizeof(tag)))
 		return GOES_ON;
-	/* A card would repeat the number in each of many frames. */
-	if (plan->segment)
+	/* A card would repeat the number in each of many frames; and what is reserved is zero
+	 * (IEEE 802.1CB clause 7.8) where a tag is put on again. */
+	if (plan->segment || tag[1])
 		return TO_CORE;
 	form->redundancy = HAS_NUMBER | be16(tag[2]);
 	form->body -= REDUNDANCY_BYTES;

@@ -195,9 +195,10 @@ impl Egress {
         Some(Packet::new(port, in_port, slot, self.level, frame.bytes))
     }
 
-    /// Gives up the hold of the walk on its frame.
+    /// Gives up the hold of the walk on its frame, and does what its monitors demand.
     pub(crate) fn finish(&mut self, packet: &Packet) {
         self.pool.release(packet.slot);
+        self.heed();
     }
 
     /// Does what an entry says is to be done at once: its meter comes first, OF13

@@ -29,7 +29,7 @@ impl Egress {
         let mut copy = packet.clone();
         self.pool.hold(copy.slot);
         self.enter_group(now, &mut copy, index);
-        self.finish(&copy);
+        self.pool.release(copy.slot);
     }
 
     /// Sends the frame through a group, after which it is as the group left it.
@@ -66,7 +66,7 @@ impl Egress {
             let mut copy = packet.clone();
             self.pool.hold(copy.slot);
             self.enter_bucket(now, &mut copy, index, bucket);
-            self.finish(&copy);
+            self.pool.release(copy.slot);
         }
     }
 

@@ -118,7 +118,7 @@ impl Pipeline {
                 Err(end) => break end,
             }
         };
-        self.egress.finish(&seen);
+        self.egress.pool.release(seen.slot);
         // Nothing has happened to the frame itself.
         self.egress.counters = counters;
         end

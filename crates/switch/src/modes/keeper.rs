@@ -10,6 +10,7 @@ use wire::openflow::taktos::{
 use wire::openflow::{DatapathId, PortNumber};
 
 use super::mode_consensus::{ModeConsensus, Restraint};
+use super::mode_handler::MonitorDemand;
 use super::monitor_table::MonitorTable;
 use super::outbox::Outbox;
 use super::shared::{Entered, SharedModes};
@@ -50,8 +51,12 @@ pub(crate) struct ModeKeeper {
     /// The mode whose beginning the controllers were told last.
     told: Mode,
     frame: Vec<u8>,
+    /// What the monitors of the frame under way demand.
+    pub(super) demands: Vec<MonitorDemand>,
 }
 
+/// As many monitors as a frame usually meets at most.
+const USUAL_DEMANDS: usize = 4;
 /// Until a controller says otherwise, how long a demand keeps its level up.
 const HOLD: Duration = Duration::from_secs(1);
 
@@ -77,6 +82,7 @@ impl ModeKeeper {
             shared: None,
             told: Mode::default(),
             frame: Vec::with_capacity(FRAME_LENGTH),
+            demands: Vec::with_capacity(USUAL_DEMANDS),
         }
     }
 

@@ -41,6 +41,15 @@ pub struct Violation {
     pub demand: Demand,
 }
 
+/// What a monitor demands of the frame that it was shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MonitorDemand {
+    at: Instant,
+    port: Option<PortIndex>,
+    monitor: MonitorId,
+    shown: Shown,
+}
+
 /// Bytes of the header of a UDP datagram.
 const UDP_HEADER: usize = 8;
 
@@ -64,20 +73,45 @@ impl Egress {
             return;
         };
         if shown.demand != Demand::Level(Level::LOWEST) {
-            self.heed(now, packet.port, monitor, shown);
+            self.modes.demands.push(MonitorDemand {
+                at: now,
+                port: packet.port,
+                monitor,
+                shown,
+            });
         }
     }
 
-    /// Does what a demand above the lowest level asks for.
-    #[cold]
-    fn heed(&mut self, now: Instant, port: Option<PortIndex>, monitor: MonitorId, shown: Shown) {
-        self.demand(now, shown.demand.level());
-        if shown.is_news {
-            self.count_demand();
-            let port = self.number_of(port);
-            let kind = ModeEventKind::Violation(demanded(shown.demand));
-            self.modes.tell(now, kind, monitor, port);
+    /// Does what the monitors of a frame that has gone its way demand: together, at once.
+    #[inline]
+    pub(crate) fn heed(&mut self) {
+        if !self.modes.demands.is_empty() {
+            self.heed_demands();
         }
+    }
+
+    #[cold]
+    fn heed_demands(&mut self) {
+        let mut demands = std::mem::take(&mut self.modes.demands);
+        let level = |it: &MonitorDemand| it.shown.demand.level();
+        if let Some(most) = demands.iter().max_by_key(|it| level(it)) {
+            self.demand(most.at, level(most));
+        }
+        for MonitorDemand {
+            at,
+            port,
+            monitor,
+            shown,
+        } in demands.drain(..)
+        {
+            if shown.is_news {
+                self.count_demand();
+                let port = self.number_of(port);
+                let kind = ModeEventKind::Violation(demanded(shown.demand));
+                self.modes.tell(at, kind, monitor, port);
+            }
+        }
+        self.modes.demands = demands;
     }
 
     fn demand(&mut self, now: Instant, level: Level) {
