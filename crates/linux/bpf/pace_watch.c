@@ -10,9 +10,10 @@
  * - A frame that a switch has marked (hops.h) says when it came. When it is about to enter
  *   the queue of a port, the switch is done with it.
  * - A frame that was in a queue when the one before it left has waited for nothing but the
- *   rate of its link. Gaps between such frames are added up to a millisecond, since the
- *   timer of a queue is late for one and early for the next. The first ones of a row leave
- *   by the burst that the queue lets through.
+ *   rate of its link. Gaps between such frames in a row are added up to some milliseconds:
+ *   the timer of a queue is late for one and early for the next, so that no more than one
+ *   such time is in the sum. Shorter rows show nothing. The first frames of a row leave by the
+ *   burst that the queue lets through.
  *
  * It reads the kernel's own structures, as hop_watch.c does
  * (docs/decisions/0029-one-program-has-two-licences.md).
@@ -42,13 +43,16 @@ CONSTANT(qdisc_skb_head_qlen);
 /* One frame of four is looked at: those whose arrival has these bits clear, which no sender
  * chooses. */
 #define LOOKED_AT 0xc0
-/* So many points show that somebody is slow: frames of a switch, milliseconds of a link. */
+/* So many points show that somebody is slow: frames of a switch, spans of a link. */
 #define FRAMES_ENOUGH 16
-#define SPANS_ENOUGH 12
+#define SPANS_ENOUGH 6
 /* What a frame that was not slow takes back. */
 #define TAKEN_BACK 2
-/* How long a link is looked at. */
-#define SPAN_NS 1000000ull
+/* How long a row of frames is looked at. */
+#define SPAN_NS 3000000ull
+/* A gap that is a quarter longer and this is one in which the processor did something else,
+ * unless most are. */
+#define HELD_UP_NS 20000ull
 /* A link is slow that takes a fortieth longer. */
 #define TOLERANCE 40
 /* Bytes that may leave faster than the link, twice over. */
@@ -77,9 +81,12 @@ struct device {
 	u64 last_bytes; /* its bytes on the wire */
 	u64 waits; /* whether another one waited then */
 	u64 row_bytes; /* what has left since one found the queue empty */
+	u64 span_frames;
 	u64 span_taken;
 	u64 span_expected;
-	u64 span_frames;
+	u64 span_held; /* the frames of these that were held up */
+	u64 span_held_taken;
+	u64 span_held_expected;
 	struct slowness processor;
 	struct slowness link;
 };
@@ -154,25 +161,50 @@ PROGRAM int pace_queued(struct arguments *arguments)
 	return 0;
 }
 
+/* Returns whether a link was slow for a span: most gaps were far too long, or the others
+ * were together. */
+INLINE int is_slow_span(const struct device *device)
+{
+	u64 held_taken = device->span_held_taken, held_expected = device->span_held_expected;
+	u64 taken = device->span_taken - held_taken;
+	u64 expected = device->span_expected - held_expected;
+	return 4 * device->span_held > 3 * device->span_frames ||
+	       taken > expected + expected / TOLERANCE;
+}
+
+INLINE void begin_span(struct device *device)
+{
+	device->span_frames = 0;
+	device->span_taken = 0;
+	device->span_expected = 0;
+	device->span_held = 0;
+	device->span_held_taken = 0;
+	device->span_held_expected = 0;
+}
+
 /* Adds the gap before a frame that had waited. */
 INLINE void gap_ended(struct device *device, u64 now)
 {
-	device->span_taken += now - device->last;
-	device->span_expected += device->last_bytes * device->byte_ps / 1000;
+	u64 taken = now - device->last;
+	u64 expected = device->last_bytes * device->byte_ps / 1000;
 	device->span_frames += 1;
+	device->span_taken += taken;
+	device->span_expected += expected;
+	if (taken > expected + expected / 4 + HELD_UP_NS) {
+		device->span_held += 1;
+		device->span_held_taken += taken;
+		device->span_held_expected += expected;
+	}
 	if (device->span_expected < SPAN_NS)
 		return;
 	struct look look = {
 		.frames = device->span_frames,
 		.taken = device->span_taken,
 		.expected = device->span_expected,
-		.is_slow = device->span_taken >
-			   device->span_expected + device->span_expected / TOLERANCE,
+		.is_slow = is_slow_span(device),
 	};
 	note(&device->link, now, &look, SPANS_ENOUGH);
-	device->span_taken = 0;
-	device->span_expected = 0;
-	device->span_frames = 0;
+	begin_span(device);
 }
 
 /* A frame is handed to a device. */
@@ -195,6 +227,8 @@ PROGRAM int pace_left(struct arguments *arguments)
 	u32 length = AT(u32, (const u8 *)arguments->of[0], sk_buff_len);
 	u64 bytes = (length > SHORTEST_BYTES ? length : SHORTEST_BYTES) + WIRE_BYTES;
 	device->row_bytes = waited ? device->row_bytes + bytes : bytes;
+	if (!waited)
+		begin_span(device);
 	device->waits = waits;
 	device->last = now;
 	device->last_bytes = bytes;

@@ -4,7 +4,7 @@
 //! whose interfaces are all known here: when a switch is done with a frame, and the gaps
 //! between frames that waited for a link. One frame shows nothing, since anybody may have
 //! the processor for a while; many in a row do. So a switch shows after some sixty frames, of
-//! which one in four is looked at, and a link after a dozen milliseconds in which it had frames waiting.
+//! which one in four is looked at, and a link after some six rows of frames that waited for it for three milliseconds each.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -45,7 +45,7 @@ const MEMBERS: [(&str, &str, &str); 12] = [
 const COOKIE: usize = 0;
 const MOST: usize = 1;
 const BYTE_PS: usize = 2;
-const PROCESSOR: usize = 10;
+const PROCESSOR: usize = 13;
 const LINK: usize = PROCESSOR + SLOWNESS_WORDS;
 const DEVICE_WORDS: usize = LINK + SLOWNESS_WORDS;
 /// The words of what shows that somebody is slow, from when on first.

@@ -496,6 +496,7 @@ pub fn config(map: &WideArea) -> Config {
         foreign_rules: ForeignRules::Keep,
         modes: None,
         watch_hops: true,
+        interrupted: false,
         policing: None,
         fit: None,
         metric: Metric::Links,

@@ -81,6 +81,7 @@ fn told_by_switches(facts: &Facts<'_>, flows: &[Known<'_>]) -> SeenHops {
         let (who, by, frames) = match &said.what {
             Saying::Notice(Event::ContractExceeded { name, frames, .. }) => {
                 let flow = flows.iter().find(|it| Some(&it.flow.name) == name.as_ref());
+                let flow = flow.filter(|it| *frames > late_frames(facts, it));
                 (
                     flow.map(|it| Suspect::Source(it.index)),
                     Duration::ZERO,
@@ -132,6 +133,18 @@ fn told_by_switches(facts: &Facts<'_>, flows: &[Known<'_>]) -> SeenHops {
         late: late.collect(),
         dropped: Vec::new(),
     }
+}
+
+/// Returns how many frames of a flow may be beyond its contract because the machine had its
+/// host send them late, and in a bunch.
+fn late_frames(facts: &Facts<'_>, known: &Known<'_>) -> u64 {
+    let observed = &facts.observed;
+    let late = observed.called_late.max(observed.interruptions.longest());
+    let contract = known.flow.contract();
+    contract.map_or(0, |contract| {
+        let bits = contract.rate.most_in(late.into()).as_bits();
+        bits / contract.smallest_frame.as_bits().max(1) + 1
+    })
 }
 
 fn known<'a>(facts: &Facts<'a>, happenings: &[Happening]) -> Vec<Known<'a>> {

@@ -198,6 +198,10 @@ impl World for LabWorld {
         let interruptions = observed.interruptions.clone();
         let unseen = unseen(&observed, self.begun);
         let busy = busy(&observed);
+        let called_late = observed
+            .traffic
+            .as_ref()
+            .map_or(Duration::ZERO, |it| it.latest);
         let overflowed = observed.traffic.as_ref().map_or(0, |it| it.overflowed);
         let mut notes = notes(&observed);
         notes.extend(cost_notes(&observed));
@@ -217,6 +221,7 @@ impl World for LabWorld {
                 .to_owned(),
             stalls: Some(stalls),
             interruptions,
+            called_late,
             overflowed,
             hops: None,
             deviations,

@@ -166,6 +166,7 @@ impl World for SimWorld {
             stamps: "virtual time, exact".to_owned(),
             stalls: None,
             interruptions: Interruptions::default(),
+            called_late: Duration::ZERO,
             overflowed: 0,
             unseen: Vec::new(),
             hops: observed.hops,

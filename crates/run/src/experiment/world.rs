@@ -128,6 +128,8 @@ pub struct Observed {
     pub stalls: Option<Stalls>,
     /// When processors were taken away that frames need.
     pub interruptions: Interruptions,
+    /// How late the hosts of a machine were at most with what they were to send.
+    pub called_late: Duration,
     /// Frames that hosts sent and for which the queues of their own interfaces had no room:
     /// the network never had them.
     pub overflowed: u64,

@@ -20,8 +20,8 @@ const NETWORK: &str = "[scenario]\ntitle = \"Drawn\"\nduration = \"2.5 s\"\n\n\
     b2 = { at = \"s2\" }\nc1 = { at = \"s3\" }\nc2 = { at = \"s3\" }\n\n\
     [templates.samples]\nkind = \"sampled-values\"\nframe = \"122 B\"\nperiod = \"2 ms\"\n\
     deadline = \"40 ms\"\n\n\
-    [templates.message]\nkind = \"message\"\nsize = \"15 kB\"\nperiod = \"10 ms\"\n\
-    jitter = \"3 ms\"\ndeadline = \"100 ms\"\n\n\
+    [templates.message]\nkind = \"message\"\nsize = \"60 kB\"\nperiod = \"40 ms\"\n\
+    jitter = \"3 ms\"\ndeadline = \"200 ms\"\n\n\
     [flows]\n\
     samples-a = { like = \"samples\", from = \"a1\", to = \"c2\" }\n\
     samples-b = { like = \"samples\", from = \"b1\", to = \"a2\" }\n\
