@@ -80,6 +80,9 @@ usage: cargo xtask JOB
   culprits           plants an error in each of random networks (1,000): is whoever it is
       [--seeds NUMBER]   named within a second, and nobody without one? --seed takes one
       [--first SEED] [--seed SEED]
+  lab-culprits       the same in namespaces, an error of each kind and none (20 times);
+      [--seeds NUMBER]   needs root
+      [--first SEED] [--seed SEED]
   modes              leads random networks (10,000) through violations, restarts, cuts,
       [--seeds NUMBER]   lost and forged signals: do all end in one mode? --seed shows one
       [--first SEED] [--seed SEED]
