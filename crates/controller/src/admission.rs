@@ -281,13 +281,16 @@ impl Reservations {
     }
 
     /// Returns where the second copies of frames go, if there are any: the switch at which
-    /// both ways meet drops what comes second.
+    /// both ways to a receiver meet drops what comes second. With several receivers copies
+    /// meet at several switches, and both count up to the receivers.
     fn redundant(&mut self, ways: &Ways) -> Option<Box<Redundant>> {
         let [_, second] = ways.copies()?;
-        let last = second.branches.last()?.datapath;
+        let mut receivers = second.leaves();
+        let last = receivers.next().filter(|_| receivers.next().is_none());
+        drop(receivers);
         Some(Box::new(Redundant {
             tree: self.stages_of(second),
-            eliminator: self.add_switch(last),
+            eliminator: last.and_then(|at| self.add_switch(at.datapath)),
         }))
     }
 

@@ -11,7 +11,8 @@
 //! | `atlas` | what do thousands of searches in the same network have in common? |
 //! | `through` | which passes given places in a given order? |
 //! | `disjoint` | which are the shortest together that share nothing? |
-//! | `pair` | what are two of these that a flow takes at the same time? |
+//! | `redundant_trees` | which two trees lead to several, so that no switch is on both ways to one? |
+//! | `pair` | what are two ways that a flow takes at the same time? |
 //!
 //! Shorter means less cost, then fewer links. What is still equal is told apart
 //! by datapath ids and port numbers, never by the order in which the network was
@@ -23,6 +24,7 @@ mod graph;
 mod local;
 mod pair;
 mod ranking;
+mod redundant_trees;
 mod search;
 mod simple_path;
 mod through;
@@ -34,6 +36,7 @@ pub use graph::Graph;
 pub use local::{NoDetour, local_detours};
 pub use pair::{join, part};
 pub use ranking::Ranking;
+pub use redundant_trees::find_redundant_trees;
 pub use simple_path::{Crossing, SimplePath};
 pub use through::Impassable;
 pub use tree::{Branch, Cost, Tree, find_tree, one_each};

@@ -77,8 +77,15 @@ impl FlowRule {
     /// Returns what is done with frames that come in there.
     fn actions(&self, entrance: PortId, class: u8, outputs: &[PortNumber]) -> Actions {
         let police = self.police_at(entrance);
-        let numbered = self.redundancy.and_then(|it| it.action_at(entrance));
-        Actions::of(police, numbered, class, outputs)
+        match &self.redundancy {
+            None => Actions::of(police, class, outputs),
+            Some(redundancy) => {
+                let queue = Action::SetQueue(QueueId(u32::from(class)));
+                let first = police.map(Action::Police).into_iter().chain([queue]);
+                let outputs = redundancy.actions(entrance, outputs);
+                Actions::Several(first.chain(outputs).collect())
+            }
+        }
     }
 
     /// Returns what is policed.
@@ -215,22 +222,15 @@ enum Actions {
 }
 
 impl Actions {
-    fn of(
-        police: Option<Police>,
-        numbered: Option<Action>,
-        class: u8,
-        outputs: &[PortNumber],
-    ) -> Self {
+    fn of(police: Option<Police>, class: u8, outputs: &[PortNumber]) -> Self {
         let police = police.map(Action::Police);
         let queue = Action::SetQueue(QueueId(u32::from(class)));
-        match (police, numbered, outputs) {
-            (None, None, [output]) => Self::One([queue, Action::output(*output)]),
-            (Some(police), None, [output]) => {
-                Self::Policed([police, queue, Action::output(*output)])
-            }
-            (police, numbered, outputs) => {
+        match (police, outputs) {
+            (None, [output]) => Self::One([queue, Action::output(*output)]),
+            (Some(police), [output]) => Self::Policed([police, queue, Action::output(*output)]),
+            (police, outputs) => {
                 let outputs = outputs.iter().map(|port| Action::output(*port));
-                let first = police.into_iter().chain(numbered).chain([queue]);
+                let first = police.into_iter().chain([queue]);
                 Self::Several(first.chain(outputs).collect())
             }
         }

@@ -1,8 +1,9 @@
 //! Flows that two ways carry at the same time, so that the loss of one loses no frame
 //! (IEEE 802.1CB).
 //!
-//! The first switch gives each frame a number and sends it over both ways; the last one
-//! hands on the copy that comes first, without the number. What the last one has to
+//! The first switch gives each frame a number and sends it over both ways; the one of a
+//! receiver hands on to it the copy that comes first, without the number, and sends each copy
+//! on as it is to where others need it. What the last one has to
 //! remember follows from the deadline, within which both ways bring each frame: a copy
 //! comes no more than the deadline after the other one, and behind no more frames than
 //! the flow sends meanwhile. So the history is longer than that, and numbers are
@@ -15,7 +16,7 @@ use thiserror::Error;
 use units::{BitRate, DataSize, Duration};
 use wire::ethernet::{LONGEST_FRAME, wire_size};
 use wire::openflow::taktos::{Eliminate, RecoveryAlgorithm, StreamHandle};
-use wire::openflow::{Action, DatapathId};
+use wire::openflow::{Action, PortNumber};
 use wire::redundancy_tag;
 
 use crate::northbound::{FlowId, Protection, Requirement, Traffic};
@@ -33,12 +34,6 @@ pub enum SeamlessError {
     /// Nothing bounds by how much ways differ.
     #[error("seamless redundancy needs a deadline: it says how long numbers are remembered")]
     NoDeadline,
-    /// Where the tree of several receivers parts and meets is not decided yet.
-    #[error("seamless redundancy is for one receiver, and not for {count}")]
-    Multicast {
-        /// How many receivers there are.
-        count: usize,
-    },
     /// Levels may hold frames back for longer than the deadline of the lowest.
     #[error("seamless redundancy does not go with levels of criticality yet")]
     Modes,
@@ -71,14 +66,14 @@ pub enum SeamlessError {
     },
 }
 
-/// What the switches at both ends of a pair of ways do beside sending frames on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What switches on a pair of ways do with frames beside sending them on.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redundancy {
     /// Where frames come in, and are numbered.
-    pub entrance: PortId,
-    /// Where copies are ended.
-    pub exit: DatapathId,
-    pub eliminate: Eliminate,
+    entrance: PortId,
+    /// The receivers, before each of which copies are ended.
+    receivers: Box<[PortId]>,
+    eliminate: Eliminate,
 }
 
 impl Redundancy {
@@ -89,18 +84,30 @@ impl Redundancy {
         let eliminate = eliminate(flow, &admission.requirement).ok()?;
         Some(Self {
             entrance: admission.source,
-            exit: admission.destinations.first()?.datapath,
+            receivers: admission.destinations.clone().into(),
             eliminate,
         })
     }
 
-    /// Returns what is done with frames that come in there, beside sending them on.
-    #[must_use]
-    pub fn action_at(&self, entrance: PortId) -> Option<Action> {
-        if entrance == self.entrance {
-            return Some(Action::Sequence(self.eliminate.stream));
-        }
-        (entrance.datapath == self.exit).then_some(Action::Eliminate(self.eliminate))
+    /// Returns what is done with frames that come in there and go out by these ports: hosts
+    /// at the first switch get them without a number, others the first copy alone.
+    pub fn actions(
+        &self,
+        entrance: PortId,
+        outputs: &[PortNumber],
+    ) -> impl Iterator<Item = Action> + use<> {
+        let is_received = |port: &PortNumber| {
+            let at = PortId::new(entrance.datapath, *port);
+            self.receivers.contains(&at)
+        };
+        let (received, sent_on): (Vec<_>, Vec<_>) = outputs.iter().copied().partition(is_received);
+        let (first, between, last) = match entrance == self.entrance {
+            true => (received, Action::Sequence(self.eliminate.stream), sent_on),
+            false => (sent_on, Action::Eliminate(self.eliminate), received),
+        };
+        let between = (!last.is_empty()).then_some(between);
+        let [first, last] = [first, last].map(|ports| ports.into_iter().map(Action::output));
+        first.chain(between).chain(last)
     }
 }
 
@@ -112,10 +119,6 @@ impl Redundancy {
 pub fn check(requirement: &Requirement) -> Result<(), SeamlessError> {
     if !matches!(requirement.protection, Protection::Seamless) {
         return Ok(());
-    }
-    let count = requirement.destinations.len();
-    if count != 1 {
-        return Err(SeamlessError::Multicast { count });
     }
     if requirement.modes.is_some() {
         return Err(SeamlessError::Modes);
@@ -234,15 +237,11 @@ mod tests {
     }
 
     #[test]
-    fn without_a_deadline_or_to_several_receivers_it_is_refused() {
-        let mut multicast = samples(Some(Delay::from_us(3_000)));
-        multicast.destinations.push("other".to_owned());
-
-        assert_eq!(check(&samples(None)), Err(SeamlessError::NoDeadline));
-        let count = 2;
-        assert_eq!(check(&multicast), Err(SeamlessError::Multicast { count }));
-        multicast.protection = Protection::None;
-        assert_eq!(check(&multicast), Ok(()));
+    fn without_a_deadline_it_is_refused() {
+        let mut other = samples(None);
+        assert_eq!(check(&other), Err(SeamlessError::NoDeadline));
+        other.protection = Protection::None;
+        assert_eq!(check(&other), Ok(()));
     }
 
     #[test]

@@ -124,6 +124,10 @@ impl Timeline {
                 done: clock::now(),
             });
         }
+        // Who is slow is so until the end.
+        while !self.slowed.is_empty() && !stop.load(Ordering::Relaxed) {
+            clock::sleep_until(clock::now() + LONGEST_SLEEP);
+        }
         Ok(made)
     }
 

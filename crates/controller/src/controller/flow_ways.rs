@@ -8,7 +8,8 @@ use crate::admission::{Refused, Reserved};
 use crate::failover::Failover;
 use crate::northbound::{Protection, Requirement};
 use crate::path::{
-    Apart, Graph, NoDetour, SimplePath, Tree, find_disjoint, find_tree, join, local_detours,
+    Apart, Graph, NoDetour, SimplePath, Tree, find_disjoint, find_redundant_trees, find_tree, join,
+    local_detours,
 };
 use crate::place::{LinkEnds, PortId};
 use crate::refusal::{LocalLack, Refusal};
@@ -133,7 +134,7 @@ impl Promises {
         kinds.iter().find_map(|apart| {
             let found = find_disjoint(&graph, from, to, 2, *apart).ok()?;
             let pair: [SimplePath; 2] = found.try_into().ok()?;
-            Some(join(&pair, source, destination))
+            Some(join(pair.map(|way| way.tree(source, destination))))
         })
     }
 
@@ -236,6 +237,15 @@ impl Promises {
                 to: name_of_destination(requirement, destinations, *destination),
             })?;
             return Ok((pair, Vec::new()));
+        }
+        let is_crossed = |port: &PortId| port.datapath != source.datapath;
+        if provision(requirement) == Provision::Twice && destinations.iter().any(is_crossed) {
+            let found = find_redundant_trees(&topology.view, source, destinations, &cost);
+            let trees = found.map_err(|port| SeamlessError::OneWay {
+                from: requirement.source.clone(),
+                to: name_of_destination(requirement, destinations, port),
+            })?;
+            return Ok((join(trees), Vec::new()));
         }
         let found = find_tree(&topology.view, source, destinations, &[], &cost);
         let base = found.map_err(|port| Refusal::NoPath {

@@ -169,9 +169,15 @@ impl Topology {
         tree.links().all(|link| !self.broken.contains(&link))
     }
 
-    /// Returns whether one of two ways is whole that a flow takes at the same time.
+    /// Returns whether to each receiver one of two ways is whole that a flow takes at the
+    /// same time.
     pub fn is_one_whole(&self, copies: &[Tree; 2]) -> bool {
-        copies.iter().any(|way| self.is_whole(way))
+        let is_whole = |tree: &Tree, end: PortId| {
+            let mut links = tree.links_to(end);
+            links.all(|link| !self.broken.contains(&link))
+        };
+        let mut ends = copies[0].leaves();
+        ends.all(|end| copies.iter().any(|tree| is_whole(tree, end)))
     }
 
     /// Returns the best way that is whole: the base tree, an alternative for

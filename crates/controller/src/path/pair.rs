@@ -1,22 +1,23 @@
-//! Two ways from one host to another that a flow takes at the same time, as one tree: it
-//! parts at the first switch, and its ways meet at the last one, which has a branch for
-//! each.
+//! Two ways that a flow takes at the same time, as one tree: it parts at the first switch,
+//! and each switch at which ways meet has a branch for each.
 
-use super::simple_path::SimplePath;
-use super::tree::{Branch, Tree};
+use std::collections::BTreeMap;
+
+use wire::openflow::{DatapathId, PortNumber};
+
+use super::tree::{Branch, Tree, add_output};
 use crate::place::PortId;
 
-/// Returns two ways as one tree.
+/// Returns two trees that begin at the same switch, and there alone by the same port, as one.
 #[must_use]
-pub fn join(pair: &[SimplePath; 2], source: PortId, destination: PortId) -> Tree {
-    let [mut all, other] = pair.each_ref().map(|way| way.tree(source, destination));
+pub fn join([mut all, other]: [Tree; 2]) -> Tree {
     let known = all.branches.len();
     let moved = |before: usize| if before == 0 { 0 } else { before + known - 1 };
     let mut others = other.branches.into_iter();
     if let Some(first) = others.next() {
-        let outputs = &mut all.branches[0].outputs;
-        outputs.extend(first.outputs);
-        outputs.sort_unstable();
+        for port in first.outputs {
+            add_output(&mut all.branches[0], port);
+        }
     }
     all.branches.extend(others.map(|branch| Branch {
         parent: branch.parent.map(|(before, port)| (moved(before), port)),
@@ -25,39 +26,92 @@ pub fn join(pair: &[SimplePath; 2], source: PortId, destination: PortId) -> Tree
     all
 }
 
-/// Returns the two ways of which a tree was made, the one first that leaves by the lower
-/// port; nothing if it is another tree.
+/// Returns the two trees of which one was made, that first which leaves by the lowest port;
+/// nothing if it is another tree.
+///
+/// What leaves the first switch by one port belongs to one of them, and what visits the same
+/// switch to different ones.
 #[must_use]
 pub fn part(tree: &Tree) -> Option<[Tree; 2]> {
-    let leads_on = |at: usize| {
-        let mut branches = tree.branches.iter();
-        branches.any(|branch| branch.parent.is_some_and(|(before, _)| before == at))
-    };
-    let mut ends = (0..tree.branches.len()).filter(|at| !leads_on(*at));
-    let (Some(one), Some(other), None) = (ends.next(), ends.next(), ends.next()) else {
-        return None;
-    };
-    let [last, beside] = [one, other].map(|at| &tree.branches[at]);
-    if last.datapath != beside.datapath || last.outputs != beside.outputs {
-        return None;
-    }
-    let mut ways = [one, other].map(|end| way_to(tree, end));
-    ways.sort_by(|one, other| one.branches[0].outputs.cmp(&other.branches[0].outputs));
-    Some(ways)
+    let ports = ports_taken(tree);
+    let sides = sides(tree, &ports)?;
+    let trees = [false, true].map(|side| one_of(tree, &ports, &sides, side));
+    let [one, other] = trees.each_ref().map(|tree| {
+        let mut leaves: Vec<PortId> = tree.leaves().collect();
+        leaves.sort_unstable();
+        leaves
+    });
+    (one == other).then_some(trees)
 }
 
-/// Returns the way to a branch of a tree.
-fn way_to(tree: &Tree, end: usize) -> Tree {
-    let before = |at: &usize| tree.branches[*at].parent.map(|(before, _)| before);
-    let mut places: Vec<usize> = std::iter::successors(Some(end), before).collect();
-    places.reverse();
-    let mut branches: Vec<Branch> = Vec::with_capacity(places.len());
-    for at in places {
-        let mut branch = tree.branches[at].clone();
-        if let (Some((_, port)), Some(last)) = (branch.parent, branches.len().checked_sub(1)) {
-            branches[last].outputs = vec![port];
-            branch.parent = Some((last, port));
+/// Returns by which port of the first switch each branch but the first is come to.
+fn ports_taken(tree: &Tree) -> Vec<Option<PortNumber>> {
+    let mut ports: Vec<Option<PortNumber>> = Vec::with_capacity(tree.branches.len());
+    for branch in &tree.branches {
+        ports.push(branch.parent.and_then(|(before, port)| match before {
+            0 => Some(port),
+            _ => ports[before],
+        }));
+    }
+    ports
+}
+
+/// Returns on which side each of these ports is; nothing if no switch is visited twice, or
+/// one from the same side.
+fn sides(tree: &Tree, ports: &[Option<PortNumber>]) -> Option<BTreeMap<PortNumber, bool>> {
+    let mut visits: BTreeMap<DatapathId, Vec<PortNumber>> = BTreeMap::new();
+    for (branch, port) in tree.branches.iter().zip(ports) {
+        visits.entry(branch.datapath).or_default().extend(port);
+    }
+    let pairs = visits.values().filter(|ports| ports.len() > 1);
+    let pairs: Vec<[PortNumber; 2]> = pairs
+        .map(|ports| <[PortNumber; 2]>::try_from(ports.as_slice()).ok())
+        .collect::<Option<_>>()?;
+    let mut sides = BTreeMap::new();
+    for port in ports.iter().flatten() {
+        if sides.contains_key(port) {
+            continue;
         }
+        sides.insert(*port, false);
+        let mut open = vec![*port];
+        while let Some(here) = open.pop() {
+            let side = sides[&here];
+            for pair in pairs.iter().filter(|pair| pair.contains(&here)) {
+                let other = if pair[0] == here { pair[1] } else { pair[0] };
+                match sides.get(&other) {
+                    Some(known) if *known == side => return None,
+                    Some(_) => {}
+                    None => {
+                        sides.insert(other, !side);
+                        open.push(other);
+                    }
+                }
+            }
+        }
+    }
+    (!pairs.is_empty()).then_some(sides)
+}
+
+/// Returns what of a tree is on one side.
+fn one_of(
+    tree: &Tree,
+    ports: &[Option<PortNumber>],
+    sides: &BTreeMap<PortNumber, bool>,
+    side: bool,
+) -> Tree {
+    let is_here = |port: &PortNumber| sides.get(port).is_none_or(|at| *at == side);
+    let mut places = BTreeMap::new();
+    let mut branches: Vec<Branch> = Vec::new();
+    for (at, (branch, port)) in tree.branches.iter().zip(ports).enumerate() {
+        if !port.as_ref().is_none_or(is_here) {
+            continue;
+        }
+        places.insert(at, branches.len());
+        let mut branch = branch.clone();
+        if at == 0 {
+            branch.outputs.retain(is_here);
+        }
+        branch.parent = branch.parent.map(|(before, port)| (places[&before], port));
         branches.push(branch);
     }
     Tree { branches }
@@ -67,7 +121,7 @@ fn way_to(tree: &Tree, end: usize) -> Tree {
 mod tests {
     use wire::openflow::{DatapathId, PortNumber};
 
-    use super::super::simple_path::Crossing;
+    use super::super::simple_path::{Crossing, SimplePath};
     use super::*;
 
     fn port(datapath: u64, port: u32) -> PortId {
@@ -88,15 +142,15 @@ mod tests {
         }
     }
 
-    fn diamond() -> [SimplePath; 2] {
+    fn diamond() -> [Tree; 2] {
         let lower = [(port(1, 3), port(3, 1)), (port(3, 2), port(4, 3))];
         let upper = [(port(1, 2), port(2, 1)), (port(2, 2), port(4, 2))];
-        [way(1, &upper), way(1, &lower)]
+        [way(1, &upper), way(1, &lower)].map(|way| way.tree(port(1, 1), port(4, 1)))
     }
 
     #[test]
     fn two_ways_are_one_tree_that_parts_at_the_first_switch() {
-        let tree = join(&diamond(), port(1, 1), port(4, 1));
+        let tree = join(diamond());
 
         let outputs: Vec<_> = tree.branches[0].outputs.iter().map(|it| it.0).collect();
         assert_eq!(outputs, [2, 3]);
@@ -110,17 +164,13 @@ mod tests {
     #[test]
     fn the_tree_parts_into_the_ways_that_it_was_made_of() {
         let pair = diamond();
-        let tree = join(&pair, port(1, 1), port(4, 1));
-
-        let ways = pair.map(|way| way.tree(port(1, 1), port(4, 1)));
-        assert_eq!(part(&tree), Some(ways));
+        assert_eq!(part(&join(pair.clone())), Some(pair));
     }
 
     #[test]
     fn a_way_alone_and_a_tree_to_two_hosts_are_no_pair() {
         let [alone, _] = diamond();
-        let alone = alone.tree(port(1, 1), port(4, 1));
-        let mut two_hosts = join(&diamond(), port(1, 1), port(4, 1));
+        let mut two_hosts = join(diamond());
         two_hosts.branches[4].outputs = vec![PortNumber(9)];
 
         assert_eq!(part(&alone), None);

@@ -51,11 +51,9 @@ impl Branch {
 impl Tree {
     /// Returns the links that the tree crosses, each after the one before it.
     pub fn links(&self) -> impl Iterator<Item = LinkEnds> + '_ {
-        self.branches.iter().filter_map(|branch| {
-            let (parent, port) = branch.parent?;
-            let from = PortId::new(self.branches[parent].datapath, port);
-            Some(LinkEnds::new(from, branch.entrance()))
-        })
+        self.branches
+            .iter()
+            .filter_map(|branch| self.link_to(branch))
     }
 
     /// Returns the ports by which frames leave for a host: those that lead to
@@ -72,6 +70,23 @@ impl Tree {
                 let outputs = branch.outputs.iter().filter(move |port| !inner(port));
                 outputs.map(|port| PortId::new(branch.datapath, *port))
             })
+    }
+
+    /// Returns the links on the way to a host at this port, the last one first.
+    pub fn links_to(&self, leaf: PortId) -> impl Iterator<Item = LinkEnds> + '_ {
+        let is_there = move |branch: &Branch| {
+            branch.datapath == leaf.datapath && branch.outputs.contains(&leaf.port)
+        };
+        let before = |at: &usize| self.branches[*at].parent.map(|(before, _)| before);
+        let places = std::iter::successors(self.branches.iter().position(is_there), before);
+        places.filter_map(|at| self.link_to(&self.branches[at]))
+    }
+
+    /// Returns the link by which frames come to a branch.
+    fn link_to(&self, branch: &Branch) -> Option<LinkEnds> {
+        let (parent, port) = branch.parent?;
+        let from = PortId::new(self.branches[parent].datapath, port);
+        Some(LinkEnds::new(from, branch.entrance()))
     }
 
     /// Returns how many switches away from the source the branch at `index` is.
@@ -130,7 +145,7 @@ pub fn find_tree(
 
 /// How a switch is reached best.
 #[derive(Clone, Copy, Debug)]
-struct TreeStep {
+pub(super) struct TreeStep {
     cost: u64,
     links: u32,
     before: Option<(SwitchId, DatapathId, PortNumber)>,
@@ -138,7 +153,33 @@ struct TreeStep {
 }
 
 impl TreeStep {
-    fn is_better_than(&self, other: &Self) -> bool {
+    /// Returns how the switch is reached at which a tree begins.
+    pub(super) const fn first() -> Self {
+        Self {
+            cost: 0,
+            links: 0,
+            before: None,
+            input: PortNumber(0),
+        }
+    }
+
+    /// Returns how the next switch is reached, by a link that begins at `before`, comes in
+    /// by `input` and costs so much.
+    pub(super) const fn onwards(
+        &self,
+        before: (SwitchId, DatapathId, PortNumber),
+        input: PortNumber,
+        cost: u64,
+    ) -> Self {
+        Self {
+            cost: self.cost + cost,
+            links: self.links + 1,
+            before: Some(before),
+            input,
+        }
+    }
+
+    pub(super) fn is_better_than(&self, other: &Self) -> bool {
         let rank = |step: &Self| {
             let before = step.before.map(|(_, datapath, port)| (datapath, port));
             (step.cost, step.links, before)
@@ -162,13 +203,8 @@ fn shortest_paths(
     wanted.for_each(|switch| missing[switch.index()] = true);
     let mut left = missing.iter().filter(|missing| **missing).count();
     let mut open = BinaryHeap::from([Reverse((0, 0, root))]);
-    steps[root.index()] = Some(TreeStep {
-        cost: 0,
-        links: 0,
-        before: None,
-        input: PortNumber(0),
-    });
-    while let Some(Reverse((so_far, links, here))) = open.pop() {
+    steps[root.index()] = Some(TreeStep::first());
+    while let Some(Reverse((_, _, here))) = open.pop() {
         if std::mem::replace(&mut is_final[here.index()], true) {
             continue;
         }
@@ -176,6 +212,9 @@ fn shortest_paths(
         if left == 0 {
             break;
         }
+        let Some(so_far) = steps[here.index()] else {
+            continue;
+        };
         let datapath = view.switches()[here.index()].datapath;
         for (output, next, input) in view.neighbours(here) {
             let from = PortId::new(datapath, output);
@@ -184,12 +223,7 @@ fn shortest_paths(
             if record.control != Control::Connected || avoid.contains(&link) {
                 continue;
             }
-            let step = TreeStep {
-                cost: so_far + cost(from),
-                links: links + 1,
-                before: Some((here, datapath, output)),
-                input,
-            };
+            let step = so_far.onwards((here, datapath, output), input, cost(from));
             let known = &mut steps[next.index()];
             if !is_final[next.index()] && known.is_none_or(|known| step.is_better_than(&known)) {
                 *known = Some(step);
@@ -202,7 +236,7 @@ fn shortest_paths(
 
 /// Adds the path to `switch` to the tree, as far as it is not there, and
 /// returns its place. `None` if no path leads there.
-fn grow(
+pub(super) fn grow(
     view: &View,
     steps: &[Option<TreeStep>],
     source: PortId,
@@ -246,13 +280,13 @@ fn grow(
     place
 }
 
-fn add_output(branch: &mut Branch, port: PortNumber) {
+pub(super) fn add_output(branch: &mut Branch, port: PortNumber) {
     if let Err(index) = branch.outputs.binary_search(&port) {
         branch.outputs.insert(index, port);
     }
 }
 
-fn connected(view: &View, datapath: DatapathId) -> Option<SwitchId> {
+pub(super) fn connected(view: &View, datapath: DatapathId) -> Option<SwitchId> {
     let id = view.switch(datapath)?;
     (view.switches()[id.index()].control == Control::Connected).then_some(id)
 }

@@ -40,7 +40,7 @@ fn single_cuts_at_any_moment_lose_nothing_and_double_nothing() {
     }
 }
 
-/// The same with real frames, forwarded by the kernel. How late they are is the machine's
+/// The same with real frames to several receivers, forwarded by the kernel. How late they are is the machine's
 /// affair; that none is lost is not.
 #[test]
 fn in_namespaces_the_kernel_loses_nothing_by_either_cut() {
@@ -51,7 +51,8 @@ fn in_namespaces_the_kernel_loses_nothing_by_either_cut() {
         return;
     }
 
-    let report = run_at(EXAMPLE, WorldChoice::Lab(Forwarding::Kernel));
+    let text = to_several(EXAMPLE, &mut Seeded::new(1));
+    let report = run_at(&text, WorldChoice::Lab(Forwarding::Kernel));
 
     let [flow] = &report.flows[..] else {
         panic!("there is one flow")
@@ -80,6 +81,38 @@ fn unbroken(report: &Report) -> &FlowReport {
         assert_eq!((receiver.lost, receiver.duplicates), (0, 0));
     }
     flow
+}
+
+/// Several receivers, one of them at the switch of the source: each gets each frame once,
+/// whichever link is cut.
+#[test]
+fn several_receivers_lose_nothing_by_cuts_at_any_moment() {
+    for seed in 100..112 {
+        let mut random = Seeded::new(seed);
+        let engine = *random
+            .choose(&[SimEngine::Tables, SimEngine::Compiled])
+            .unwrap();
+        let text = to_several(&drawn(&mut random), &mut random);
+
+        let report = run(&text, engine);
+
+        println!("seed {seed}");
+        unbroken(&report);
+    }
+}
+
+/// Has the flow go to the relay and some of the hosts at the other switches as well.
+fn to_several(text: &str, random: &mut Seeded) -> String {
+    let mut hosts = String::from("[hosts]\n");
+    let mut names = String::from("to = [\"relay\"");
+    for switch in ["s1", "s2", "s3", "s5"] {
+        writeln!(hosts, "at-{switch} = {{ at = \"{switch}\" }}").unwrap();
+        if random.up_to(2) > 0 {
+            write!(names, ", \"at-{switch}\"").unwrap();
+        }
+    }
+    let text = text.replace("[hosts]\n", &hosts);
+    text.replace("to = \"relay\"", &format!("{names}]"))
 }
 
 /// Returns the example with other cuts, ways of other lengths and another period.

@@ -408,7 +408,7 @@ const PROTECTION: KeyShape = key(
     ValueShape::Choice(&PROTECTIONS),
     "what happens when a link on its path breaks: it waits, or it is restored by the controller on \
      an alternative path, or the switch there sends it on by another port by itself, within \
-     `interruption`, or (\"seamless\", for one receiver and with a deadline) no frame is lost, \
+     `interruption`, or (\"seamless\", with a deadline) no frame is lost, \
      since two ways carry it at the same time; default \"none\"",
 );
 
