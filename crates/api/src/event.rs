@@ -348,6 +348,20 @@ pub enum Event {
         /// How many stayed too long since then.
         frames: u64,
     },
+    /// One of the two ways of a flow brings too few copies of its frames, or too many: nothing
+    /// is lost by that, but the next failure may lose something. Told once a minute.
+    CopiesMissing {
+        /// Its number.
+        flow: FlowId,
+        /// Its name.
+        name: String,
+        /// The name of the switch at which the ways meet.
+        switch: String,
+        /// How many frames were handed on there since it was looked before.
+        passed: u64,
+        /// How many copies of them came.
+        copies: u64,
+    },
     /// Frames stayed at a switch for longer than its profile explains.
     ProfileContradicted {
         /// The number of the flow that stayed too long first.
@@ -706,6 +720,7 @@ kinds! {
         GuaranteesMoved "guarantees-moved",
         ContractExceeded "contract-exceeded",
         HopExceeded "hop-exceeded",
+        CopiesMissing "copies-missing",
         Readmitted "readmitted",
         RecordUnreadable "record-unreadable";
     Rules:

@@ -11,7 +11,7 @@
 //! | `Network` | the three before, and what concerns all of them | `network`, `adoption` |
 //! | `Recovery` | what is done about links that break and come back | `recovery` |
 //! | `ModeDesk` | criticality modes | `mode_control` |
-//! | `Promises` | who is promised what, and how promises stand | `requests`, `together`, `flow_ways`, `rearrangement`, `mobility`, `promises`, `listing`, `paths`, `hops`, `profile_watch`, `correction`, `contracts` |
+//! | `Promises` | who is promised what, and how promises stand | `requests`, `together`, `flow_ways`, `rearrangement`, `mobility`, `promises`, `listing`, `paths`, `hops`, `profile_watch`, `correction`, `contracts`, `copy_watch` |
 //! | `Programs` | what else is programmed, as the network changes | `programs`, `upkeep`, `proactive` |
 //! | `Southbound` | how we speak with switches | `southbound` |
 //! | `HostDesk` | hosts that are named, removed or gone | `naming`, `ageing` |
@@ -32,6 +32,7 @@ mod adoption;
 mod ageing;
 mod context;
 mod contracts;
+mod copy_watch;
 mod correction;
 mod flow_ways;
 mod frames;

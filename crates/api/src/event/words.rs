@@ -218,6 +218,21 @@ impl Event {
                 slowdown_thousandths / 100 % 10
             ),
             Self::ContractExceeded { .. } | Self::HopExceeded { .. } => self.of_excess(f),
+            Self::CopiesMissing {
+                flow,
+                name,
+                switch,
+                passed,
+                copies,
+            } => {
+                let flow = named(*flow, &Some(name.clone()));
+                write!(
+                    f,
+                    "one of the two ways of {flow} is not what it should be: of {passed} frames \
+                     {copies} copies came to switch {switch}; nothing is lost yet, but the next \
+                     failure may lose something"
+                )
+            }
             Self::Readmitted { flow, name } => {
                 let flow = named(*flow, name);
                 write!(

@@ -251,6 +251,7 @@ impl Controller {
             Message::Mode(said) => self.modes.mode_said(ctx, network, datapath, said),
             Message::RoleReply(said) => self.role_said(slot, datapath, *said),
             Message::Police(said) => network.contract_exceeded(ctx, datapath, said),
+            Message::Stream(said) => self.promises.copies_missing(ctx, network, datapath, said),
             Message::Hop(HopMessage::Event(said)) => {
                 self.promises.hop_exceeded(ctx, network, datapath, said);
             }
@@ -291,7 +292,6 @@ impl Controller {
             | Message::GetAsyncReply(_)
             | Message::SetAsync(_)
             | Message::MeterMod(_)
-            | Message::Stream(_)
             | Message::Hop(_) => {}
         }
     }

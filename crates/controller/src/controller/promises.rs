@@ -28,6 +28,7 @@ use crate::ways::KnownWays;
 
 use super::context::Memory;
 use super::contracts::ContractWatch;
+use super::copy_watch::CopyWatch;
 use super::hops::HopBudgets;
 use super::profile_watch::ProfileWatch;
 use super::requests::Desk;
@@ -98,6 +99,7 @@ pub struct Promises {
     pub hops: HopBudgets,
     pub profiles: ProfileWatch,
     pub contracts: ContractWatch,
+    pub copies: CopyWatch,
 }
 
 impl Promises {
@@ -110,6 +112,7 @@ impl Promises {
             hops: HopBudgets::new(config.watch_hops),
             profiles: ProfileWatch::new(config.interrupted),
             contracts: ContractWatch::default(),
+            copies: CopyWatch::default(),
         }
     }
 }

@@ -20,6 +20,7 @@ mod promises;
 mod protection;
 mod routes;
 mod rules;
+mod seamless;
 mod settings;
 mod telemetry;
 mod together;

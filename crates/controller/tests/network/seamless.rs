@@ -1,0 +1,89 @@
+//! Two trees carry a flow at the same time: what its switches are given for it, and what is
+//! said when one of them brings no copies.
+
+use controller::northbound::Protection;
+use controller::{Event, Requirement};
+use units::{Delay, Duration, Instant};
+use wire::openflow::taktos::{StreamCounters, StreamEvent, StreamHandle, StreamReport};
+use wire::openflow::{Action, Message, TransactionId};
+
+use super::RING;
+use super::fake::{Network, group, requirement};
+
+fn doubled(name: &str, source: u64, destinations: &[u64]) -> Requirement {
+    Requirement {
+        protection: Protection::Seamless,
+        deadline: Some(Delay::from_us(20_000)),
+        ..requirement(name, source, destinations, group(1))
+    }
+}
+
+/// Says in letters what a switch does with frames of each port: sends them on (o), numbers
+/// them (n), ends copies (e).
+fn doings(network: &Network, switch: u64) -> Vec<String> {
+    let entries = network.switches[&switch].entries.iter();
+    let doings = entries.map(|entry| {
+        let letters = entry.actions.iter().filter_map(|action| match action {
+            Action::Output { .. } => Some('o'),
+            Action::Sequence(_) => Some('n'),
+            Action::Eliminate(_) => Some('e'),
+            _ => None,
+        });
+        letters.collect::<String>()
+    });
+    let mut doings: Vec<String> = doings.filter(|it| it.len() > 1).collect();
+    doings.sort();
+    doings
+}
+
+#[test]
+fn copies_are_sent_on_before_one_is_handed_out() {
+    let mut network = Network::started(5, &RING);
+
+    network.admit(doubled("sv", 1, &[3, 4])).unwrap();
+    network.pass(Duration::from_ms(10));
+
+    assert_eq!(doings(&network, 1), ["noo"]);
+    // From one side it goes on to the other receiver, and from there it ends here.
+    for receiver in [3, 4] {
+        assert_eq!(doings(&network, receiver), ["eo", "oeo"]);
+    }
+}
+
+#[test]
+fn copies_that_are_missing_are_told_of_once_and_not_where_a_cut_is_known() {
+    let mut network = Network::started(5, &RING);
+    let accepted = network.admit(doubled("sv", 1, &[3])).unwrap();
+    network.pass(Duration::from_ms(10));
+    let say = |network: &mut Network, switch: u64| {
+        let event = StreamEvent {
+            report: StreamReport {
+                stream: StreamHandle(accepted.id.0),
+                entries: 2,
+                counters: StreamCounters::default(),
+            },
+            passed: 8_000,
+            discarded: 0,
+            noticed: Instant::ZERO,
+        };
+        let mut bytes = Vec::new();
+        Message::Stream(event).emit(TransactionId(0), &mut bytes);
+        let connection = network.switches[&switch].connection.unwrap();
+        network.receive(connection, &bytes);
+        network.settle();
+        let told = network.events.iter().filter_map(|event| match event {
+            Event::CopiesMissing { name, switch, .. } => Some(format!("{name} at {switch}")),
+            _ => None,
+        });
+        told.collect::<Vec<_>>()
+    };
+
+    assert_eq!(say(&mut network, 2), [""; 0]);
+    assert_eq!(say(&mut network, 3), ["sv at s3"]);
+    assert_eq!(say(&mut network, 3), ["sv at s3"]);
+    network.pass(Duration::from_secs(61));
+    assert_eq!(say(&mut network, 3).len(), 2);
+    network.cut(1, 2);
+    network.pass(Duration::from_secs(61));
+    assert_eq!(say(&mut network, 3).len(), 2);
+}
