@@ -15,6 +15,7 @@ mod hops;
 mod meters;
 mod modes;
 mod ports;
+mod streams;
 mod table;
 pub mod words;
 
@@ -45,6 +46,8 @@ pub enum Topic {
     Monitors,
     /// How long the frames of each entry stayed, of queues that are watched.
     Hops,
+    /// What goes over several ways.
+    Streams,
 }
 
 /// What there is to show.
@@ -82,6 +85,7 @@ impl Topic {
             Self::Modes => "modes",
             Self::Monitors => "monitors",
             Self::Hops => "hops",
+            Self::Streams => "streams",
         }
     }
 
@@ -102,6 +106,7 @@ impl Topic {
             Self::Modes => modes::TRUNK_COLUMNS,
             Self::Monitors => modes::MONITOR_COLUMNS,
             Self::Hops => hops::COLUMNS,
+            Self::Streams => streams::COLUMNS,
         }
     }
 
@@ -121,6 +126,7 @@ impl Topic {
             Self::Modes => "no trunks: the switch takes part in no mode",
             Self::Monitors => "no flow is watched",
             Self::Hops => "no frame has left through a watched queue",
+            Self::Streams => "no stream is numbered or recovered",
         }
     }
 
@@ -144,6 +150,7 @@ impl Topic {
             Self::Modes => return modes::modes(client),
             Self::Hops => return hops::hops(client),
             Self::Monitors => modes::monitors(client),
+            Self::Streams => streams::streams(client),
         };
         rows.map(Shown::from)
     }

@@ -271,6 +271,7 @@ fn every_topic_is_shown_for_people_and_for_programs() {
         ("queues", "queue"),
         ("ports", "100 Mbit/s"),
         ("stats", "lookups"),
+        ("streams", "no stream is numbered"),
     ] {
         let shown = bed
             .workplace
