@@ -4,8 +4,8 @@
  * and at which rate a link takes frames that wait for it.
  *
  * Whoever is slower is not told by one frame, which anybody may have held up, but by many
- * in a row. Each slow one is a point, and one that is not takes two of them back; from so
- * many points on it is shown. Both are seen in front of the wire:
+ * in a row. Each slow one is a point, and one that is not takes points back; from so many
+ * points on it is shown. Both are seen in front of the wire:
  *
  * - A frame that a switch has marked (hops.h) says when it came. When it is about to enter
  *   the queue of a port, the switch is done with it.
@@ -46,8 +46,9 @@ CONSTANT(qdisc_skb_head_qlen);
 /* So many points show that somebody is slow: frames of a switch, spans of a link. */
 #define FRAMES_ENOUGH 16
 #define SPANS_ENOUGH 6
-/* What a frame that was not slow takes back. */
-#define TAKEN_BACK 2
+/* What a frame that was not slow takes back, and a span, of which there are few. */
+#define FRAME_TAKES_BACK 2
+#define SPAN_TAKES_BACK 1
 /* How long a row of frames is looked at. */
 #define SPAN_NS 3000000ull
 /* A gap that is a quarter longer and this is one in which the processor did something else,
@@ -113,11 +114,12 @@ struct look {
 	int is_slow;
 };
 
-INLINE void note(struct slowness *slowness, u64 now, const struct look *look, u64 enough)
+INLINE void note(struct slowness *slowness, u64 now, const struct look *look, u64 enough,
+		 u64 taken_back)
 {
 	if (likely(!look->is_slow)) {
 		u64 points = slowness->points;
-		slowness->points = points > TAKEN_BACK ? points - TAKEN_BACK : 0;
+		slowness->points = points > taken_back ? points - taken_back : 0;
 		return;
 	}
 	if (!slowness->points)
@@ -157,7 +159,7 @@ PROGRAM int pace_queued(struct arguments *arguments)
 		.expected = device->most,
 		.is_slow = now - came > device->most,
 	};
-	note(&device->processor, now, &look, FRAMES_ENOUGH);
+	note(&device->processor, now, &look, FRAMES_ENOUGH, FRAME_TAKES_BACK);
 	return 0;
 }
 
@@ -203,7 +205,7 @@ INLINE void gap_ended(struct device *device, u64 now)
 		.expected = device->span_expected,
 		.is_slow = is_slow_span(device),
 	};
-	note(&device->link, now, &look, SPANS_ENOUGH);
+	note(&device->link, now, &look, SPANS_ENOUGH, SPAN_TAKES_BACK);
 	begin_span(device);
 }
 
