@@ -107,6 +107,16 @@ pub enum ExperimentError {
         at: Duration,
         what: String,
     },
+    /// An engine takes frames where a fault would.
+    #[error(
+        "the event at {at} ({what}) takes frames where the engine `xdp` takes them: choose \
+         `--engine kernel` or `--engine packet`, or `--world sim`"
+    )]
+    FaultTakesThePlaceOfXdp {
+        /// When it was to happen, after the start of traffic.
+        at: Duration,
+        what: String,
+    },
     /// The user stopped it before there was anything to report.
     #[error("stopped")]
     Stopped,
@@ -367,7 +377,7 @@ impl Experiment<'_> {
 
     fn world(&self, place: WorldChoice, config: Config) -> Result<Box<dyn World>, ExperimentError> {
         match place {
-            WorldChoice::Lab(_) => errors::in_the_lab(self.scenario)?,
+            WorldChoice::Lab(forwarding) => errors::in_the_lab(self.scenario, forwarding)?,
             WorldChoice::Sim(_) => {}
         }
         match place {

@@ -1,10 +1,12 @@
 //! The errors that a scenario plants: what hosts send then, and what becomes of switches
 //! and links.
 
+use lab::switches::{Carried, Forwarding};
 use measure::traffic::foreign::{Addressed, ForeignConfig};
 use measure::traffic::{Foreign, Haste, Source};
 use scenario::{
-    Destination, ErrorKind, Excess, FlowIndex, ForeignFrames, HostIndex, PlantedError, Scenario,
+    Change, Destination, ErrorKind, Excess, FlowIndex, ForeignFrames, HostIndex, PlantedError,
+    Scenario,
 };
 use sim::parts::{Fault, FaultAt};
 use units::{DataSize, Duration, Instant};
@@ -13,6 +15,7 @@ use wire::{ipv4, udp};
 
 use super::ExperimentError;
 use super::load::{PROCESS_BUS_TAG, SOURCE_PORT, headers};
+use super::traffic::describe as describe_change;
 
 /// How many thousandths of its usual pace a source has that sends a burst.
 const BURST_PACE: u32 = 1_000_000;
@@ -122,7 +125,10 @@ pub(super) fn faults(scenario: &Scenario, start: Instant) -> Vec<FaultAt> {
 /// # Errors
 ///
 /// If it cannot.
-pub(super) fn in_the_lab(scenario: &Scenario) -> Result<(), ExperimentError> {
+pub(super) fn in_the_lab(
+    scenario: &Scenario,
+    forwarding: Forwarding,
+) -> Result<(), ExperimentError> {
     let mut errors = scenario.errors.iter();
     let other = errors.find(|error| match error.kind {
         ErrorKind::Exceed { .. } => false,
@@ -130,12 +136,22 @@ pub(super) fn in_the_lab(scenario: &Scenario) -> Result<(), ExperimentError> {
             true
         }
     });
-    match other {
-        None => Ok(()),
-        Some(error) => Err(ExperimentError::NotInTheLab {
+    if let Some(error) = other {
+        return Err(ExperimentError::NotInTheLab {
             at: error.from,
             what: describe(scenario, error.kind),
-        }),
+        });
+    }
+    let takes_frames = |change| matches!(change, Change::Impair { .. });
+    let mut events = scenario.events.iter();
+    match (forwarding, events.find(|event| takes_frames(event.change))) {
+        (Forwarding::Loop(Carried::Xdp), Some(event)) => {
+            Err(ExperimentError::FaultTakesThePlaceOfXdp {
+                at: event.at,
+                what: describe_change(scenario, event.change),
+            })
+        }
+        (Forwarding::Kernel | Forwarding::Loop(_), _) => Ok(()),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use controller::northbound::{Reply, Request, RequestId, Said, Saying};
+use measure::fault_losses::FaultLosses;
 use measure::interruptions::Interruptions;
 use measure::load::Load;
 use measure::recorder::FlowRecord;
@@ -133,6 +134,8 @@ pub struct Observed {
     /// What the observer of each host missed, in the order of the hosts; nothing where
     /// all is seen.
     pub unseen: Vec<Unseen>,
+    /// What planted faults of cables took of promised flows.
+    pub fault_losses: FaultLosses,
     /// What was seen of every hop, where hops are seen.
     pub hops: Option<SeenHops>,
     /// For how long a processor was in use for frames, rather too long than too short;

@@ -48,8 +48,6 @@ pub struct Blueprint {
     pub intruders: Vec<Intruder>,
     /// What is done with frames that no flow claims.
     pub applications: Vec<ApplicationKind>,
-    /// How many of a million frames are lost on each link between switches.
-    pub loss_ppm: u32,
     /// How budgets are fitted to the flows; nothing if they are fixed.
     pub fit: Option<Spare>,
     budgets: Budgets,
@@ -112,6 +110,8 @@ pub struct Wish {
 pub enum HealedBy {
     Controller,
     Switches,
+    /// Nobody has to: two ways carry the flow at the same time.
+    Copies,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +144,6 @@ impl Blueprint {
             wishes: Vec::new(),
             intruders: Vec::new(),
             applications: vec![ApplicationKind::Deterministic],
-            loss_ppm: 0,
             fit: None,
             budgets: Budgets {
                 processing: random.pick(&[60, 120, 400].map(Delay::from_us)),
@@ -181,7 +180,6 @@ impl Blueprint {
             }],
             intruders: Vec::new(),
             applications: vec![ApplicationKind::Deterministic],
-            loss_ppm: 0,
             fit: None,
             budgets: AMPLE,
             switches,
@@ -248,7 +246,6 @@ impl Blueprint {
             wishes: (0..240).map(wish).collect(),
             intruders: Vec::new(),
             applications: vec![ApplicationKind::Deterministic],
-            loss_ppm: 0,
             fit: None,
             budgets: Budgets {
                 processing: Delay::from_us(2_500),
@@ -354,7 +351,6 @@ impl Blueprint {
         let links = self.links.iter().enumerate().map(|(index, ends)| LinkPart {
             ends: ends.map(|switch| self.end(switch, self.port(switch, index))),
             propagation: PROPAGATION,
-            loss_ppm: self.loss_ppm,
         });
         let cables = self
             .hosts
@@ -369,7 +365,6 @@ impl Blueprint {
                     self.end(switch, self.port(switch, self.links.len() + host)),
                 ],
                 propagation: PROPAGATION,
-                loss_ppm: 0,
             });
         Parts {
             seed: self.seed,
@@ -428,6 +423,7 @@ impl Blueprint {
                     interruption: INTERRUPTION,
                     covers: Cover::CarrierLoss,
                 },
+                HealedBy::Copies => Protection::Seamless,
             },
             modes: None,
         }
