@@ -163,6 +163,30 @@ fn nothing_is_lost_while_the_control_channels_of_all_switches_carry_nothing() {
     }
 }
 
+/// The camera sees an obstacle while the only link loses frames, signals of the change among
+/// them, and the controller is not heard at the second switch.
+#[test]
+fn a_failure_amid_a_change_of_mode_takes_its_frames_and_the_change_comes_to_pass() {
+    let faults = "[[events]]\nat = \"2381 ms\"\nkind = \"lose\"\nlink = \"trunk\"\n\
+                  one_in = 20\nuntil = \"2450 ms\"\n\
+                  [[events]]\nat = \"2381 ms\"\nkind = \"isolate\"\nswitch = \"sw2\"\n\
+                  until = \"3 s\"\n";
+    let scenario = include_str!("../../../../scenarios/emergency-braking.toml");
+
+    let report = run_text(&(scenario.to_owned() + faults), SIM).unwrap();
+
+    for flow in ["lidar", "cam"].map(|name| named(&report, name)) {
+        assert_eq!(flow.verdict, Verdict::Held, "{flow:?}");
+        assert!(flow.lost > 0, "{flow:?}");
+        assert_eq!(flow.lost, flow.lost_to_faults, "{flow:?}");
+    }
+    let film = named(&report, "stream");
+    assert!(
+        film.given_up > 0 && film.verdict == Verdict::Held,
+        "{film:?}"
+    );
+}
+
 /// The same with real frames: how late they are is the machine's affair, who took them is not.
 #[test]
 fn in_namespaces_one_way_of_a_cable_takes_what_it_is_said_to_take() {
@@ -255,11 +279,12 @@ fn named_alone(report: &Report, name: &str, frames: u64) {
 }
 
 fn flows(report: &Report) -> [&FlowReport; 2] {
-    let named = |name: &str| {
-        let mut flows = report.flows.iter();
-        flows.find(|flow| flow.facts.name == name).unwrap()
-    };
-    ["there", "back"].map(named)
+    ["there", "back"].map(|name| named(report, name))
+}
+
+fn named<'a>(report: &'a Report, name: &str) -> &'a FlowReport {
+    let mut flows = report.flows.iter();
+    flows.find(|flow| flow.facts.name == name).unwrap()
 }
 
 fn run(protection: &str, event: &str, place: WorldChoice) -> Report {
@@ -267,8 +292,11 @@ fn run(protection: &str, event: &str, place: WorldChoice) -> Report {
 }
 
 fn try_run(protection: &str, event: &str, place: WorldChoice) -> Result<Report, ExperimentError> {
-    let text = NETWORK.replace("PROTECTION", protection) + event;
-    let scenario = Scenario::parse("faults.toml", &text, &mut |_| unreachable!());
+    run_text(&(NETWORK.replace("PROTECTION", protection) + event), place)
+}
+
+fn run_text(text: &str, place: WorldChoice) -> Result<Report, ExperimentError> {
+    let scenario = Scenario::parse("faults.toml", text, &mut |_| unreachable!());
     let scenario = scenario.unwrap_or_else(|error| panic!("{error:?}\n{text}"));
     let stop = AtomicBool::new(false);
     Experiment::deciding(&scenario, &stop).run(place, &mut Silent)
