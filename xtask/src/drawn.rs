@@ -1,12 +1,14 @@
-//! `cargo xtask certificates`, `promises`, `admissible`, `mutated`, `culprits` and `lab-culprits`:
-//! the long forms of tests that draw networks from seeds, released and on two threads.
+//! `cargo xtask certificates`, `promises`, `admissible`, `mutated`, `culprits`, `faults` and
+//! `lab-culprits`: the long forms of tests that draw networks from seeds, released and on two
+//! threads.
 //!
 //! The first has what `taktos certify` writes verified, the second has an adversary look
 //! for a frame that is later than promised, the third holds that what is admissible
 //! follows from the set of flows alone, the fourth changes files at random, which are
 //! used or refused. These end at the first seed that shows a mistake. The fifth plants an
-//! error in each network and expects that whoever it is is named; it shows all mistakes, and so
-//! does the last one, with real frames and one run at a time.
+//! error in each network and expects that whoever it is is named; it shows all mistakes. The
+//! sixth lets cables lose, corrupt and flap, switches die and control channels fall silent. The
+//! last one is the fifth with real frames and one run at a time.
 
 use std::process::ExitCode;
 
@@ -75,6 +77,15 @@ pub const LAB_CULPRITS: Job = Job {
     target: "culprits",
     test: "lab_runs::in_namespaces_the_culprit_is_named_many_times",
     networks: "20",
+};
+
+/// Whatever faults a user may write do no more than they may.
+pub const FAULTS: Job = Job {
+    name: "faults",
+    package: "sim",
+    target: "network",
+    test: "faults::of_many_networks_faults_do_no_more_than_they_may",
+    networks: "2000",
 };
 
 impl Job {

@@ -83,6 +83,9 @@ usage: cargo xtask JOB
   lab-culprits       the same in namespaces, an error of each kind and none (20 times);
       [--seeds NUMBER]   needs root
       [--first SEED] [--seed SEED]
+  faults             has random networks (2,000) live through faults of links, switches
+      [--networks NUMBER]  and control channels; --seed takes one
+      [--first SEED] [--seed SEED]
   modes              leads random networks (10,000) through violations, restarts, cuts,
       [--seeds NUMBER]   lost and forged signals: do all end in one mode? --seed shows one
       [--first SEED] [--seed SEED]
@@ -127,6 +130,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["promises", words @ ..] => drawn::PROMISES.run(&workspace, words),
         ["admissible", words @ ..] => drawn::ADMISSIBLE.run(&workspace, words),
         ["mutated", words @ ..] => drawn::MUTATED.run(&workspace, words),
+        ["faults", words @ ..] => drawn::FAULTS.run(&workspace, words),
         ["culprits", words @ ..] => drawn::CULPRITS.run(&workspace, words),
         ["lab-culprits", words @ ..] => drawn::LAB_CULPRITS.run(&workspace, words),
         ["modes", words @ ..] => modes::run(&workspace, words),

@@ -14,6 +14,7 @@
 //! | [`switches`] | all switches of a network, running |
 //! | [`host`] | a host's interfaces, queues and taps |
 //! | [`traffic_loop`] | what the hosts send and get, taken down |
+//! | [`impaired_cables`] | the cables that lose or corrupt frames |
 //! | [`timeline`] | what happens to the network |
 //! | [`world`] | all of it together, running |
 //! | [`privilege`] | the right to do all this |
@@ -37,6 +38,7 @@ pub mod device_under_test;
 pub mod flow_times;
 pub mod forwarding_times;
 pub mod host;
+pub mod impaired_cables;
 pub mod monitor_times;
 pub mod network;
 pub mod open_vswitch;

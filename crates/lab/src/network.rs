@@ -174,7 +174,7 @@ impl LabNetwork {
 
     /// Joins a switch to the controller's room, both ends with an address.
     fn lay_control(&self, switch: usize) -> io::Result<()> {
-        let far_name = format!("s{switch}");
+        let [near_name, far_name] = control_names(switch);
         let [near, far] = index_pair(switch);
         let end = |namespace, name, index, last| VethEnd {
             namespace,
@@ -183,7 +183,7 @@ impl LabNetwork {
             mac: local_address(last, index),
         };
         let ends = [
-            end(&self.switches[switch], "control", near, 1),
+            end(&self.switches[switch], near_name.as_str(), near, 1),
             end(&self.control, far_name.as_str(), far, 2),
         ];
         veth::lay(&mut self.control.run(Netlink::open)?, ends)?;
@@ -195,12 +195,19 @@ impl LabNetwork {
         Ok(())
     }
 
-    fn room_of(&self, place: Place) -> &Namespace {
+    /// Returns the namespace in which an end of a cable is.
+    pub(crate) fn room_of(&self, place: Place) -> &Namespace {
         match place {
             Place::Switch { switch, .. } => &self.switches[switch],
             Place::Host(host) => &self.hosts[host],
         }
     }
+}
+
+/// Returns the names of the interfaces of a switch's control cable: its own, and that in the
+/// room of the controller.
+pub(crate) fn control_names(switch: usize) -> [String; 2] {
+    ["control".to_owned(), format!("s{switch}")]
 }
 
 /// Returns the names of the interfaces at both ends of each cable.

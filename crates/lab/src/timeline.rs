@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
@@ -10,9 +11,11 @@ use linux::clock;
 use linux::namespace::Namespace;
 use linux::packet_loop::Command;
 use linux::slowdown::Slowdown;
+use scenario::{Direction, Impairment};
 use units::{Duration, Instant};
 
 use crate::cable::{Cable, Changed};
+use crate::impaired_cables::{ImpairedCables, ImpairmentRecord};
 use crate::network::Place;
 use crate::traffic_loop::LoopOrder;
 use crate::veth::Power;
@@ -46,6 +49,25 @@ pub enum Change {
         /// Which, in the order of the plan.
         switch: usize,
     },
+    /// A cable loses or corrupts one frame in so many while its ends see a carrier; none any
+    /// more without a number.
+    Impair {
+        /// Which, in the order of the plan.
+        cable: usize,
+        direction: Direction,
+        impairment: Impairment,
+        one_in: Option<NonZeroU32>,
+    },
+    /// The control channel of a switch carries nothing; its connection stands.
+    Isolate {
+        /// Which, in the order of the plan.
+        switch: usize,
+    },
+    /// The control channel of a switch carries again.
+    Rejoin {
+        /// Which, in the order of the plan.
+        switch: usize,
+    },
     /// A host is unplugged, and plugged into a cable that waited for it.
     HostMoves {
         /// Which host, in the order of the plan.
@@ -66,12 +88,22 @@ pub enum Change {
     },
 }
 
+/// What a timeline did.
+#[derive(Debug, Default)]
+pub(crate) struct TimelineRecord {
+    /// When each change was made, as far as it came.
+    pub(crate) made: Vec<Changed>,
+    pub(crate) impaired: ImpairmentRecord,
+}
+
 /// The planned changes, with what it takes to make them.
 #[derive(Debug)]
 pub(crate) struct Timeline {
     pub(crate) cables: Vec<Cable>,
     pub(crate) switches: Sender<Command>,
     pub(crate) hosts: Sender<LoopOrder>,
+    /// None if none ever is.
+    impaired: Option<ImpairedCables>,
     /// The cables that are unplugged, whatever their switches do.
     unplugged: BTreeSet<usize>,
     crashed: BTreeSet<usize>,
@@ -86,6 +118,7 @@ impl Timeline {
         switches: Sender<Command>,
         hosts: Sender<LoopOrder>,
         rooms: Vec<Namespace>,
+        impaired: Option<ImpairedCables>,
     ) -> Self {
         let off = cables
             .iter()
@@ -99,23 +132,21 @@ impl Timeline {
             cables,
             switches,
             hosts,
+            impaired,
         }
     }
 
     /// Makes `changes`, which are in order of time, until `stop` is set. Returns
-    /// when each was made, as far as it came.
+    /// when each was made, as far as it came, and what became of frames meanwhile.
     pub(crate) fn run(
         mut self,
         changes: &[(Instant, Change)],
         stop: &Arc<AtomicBool>,
-    ) -> io::Result<Vec<Changed>> {
+    ) -> io::Result<TimelineRecord> {
         let mut made = Vec::with_capacity(changes.len());
         for (at, change) in changes {
-            while clock::now() < *at {
-                if stop.load(Ordering::Relaxed) {
-                    return Ok(made);
-                }
-                clock::sleep_until((*at).min(clock::now() + LONGEST_SLEEP));
+            if !self.wait(*at, stop)? {
+                break;
             }
             let asked = clock::now();
             self.make(*change)?;
@@ -124,11 +155,29 @@ impl Timeline {
                 done: clock::now(),
             });
         }
-        // Who is slow is so until the end.
-        while !self.slowed.is_empty() && !stop.load(Ordering::Relaxed) {
-            clock::sleep_until(clock::now() + LONGEST_SLEEP);
+        // What was done to cables, and who is slow, is so until the end.
+        if self.impaired.is_some() || !self.slowed.is_empty() {
+            self.wait(Instant::FAR_FUTURE, stop)?;
         }
-        Ok(made)
+        let impaired = self.impaired.map(ImpairedCables::finish).transpose()?;
+        Ok(TimelineRecord {
+            made,
+            impaired: impaired.unwrap_or_default(),
+        })
+    }
+
+    /// Waits until `at`, or returns whether it was not stopped before.
+    fn wait(&mut self, at: Instant, stop: &Arc<AtomicBool>) -> io::Result<bool> {
+        while clock::now() < at {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            clock::sleep_until(at.min(clock::now() + LONGEST_SLEEP));
+            if let Some(impaired) = &mut self.impaired {
+                impaired.take_down()?;
+            }
+        }
+        Ok(true)
     }
 
     fn make(&mut self, change: Change) -> io::Result<()> {
@@ -153,6 +202,14 @@ impl Timeline {
                 cable,
                 by_thousandths,
             } => return self.cables[cable].slow_down(by_thousandths),
+            Change::Impair {
+                cable,
+                direction,
+                impairment,
+                one_in,
+            } => self.impaired().impair(cable, direction, impairment, one_in),
+            Change::Isolate { switch } => self.impaired().isolate(switch, Some(NonZeroU32::MIN)),
+            Change::Rejoin { switch } => self.impaired().isolate(switch, None),
             Change::HostMoves { host, to } => {
                 let place = Place::Host(host);
                 let ends_there = |cable: &Cable| cable.sockets.iter().any(|s| s.place == place);
@@ -180,6 +237,11 @@ impl Timeline {
             self.slowed.insert(number, slowdown);
         }
         Ok(())
+    }
+
+    fn impaired(&self) -> &ImpairedCables {
+        let impaired = self.impaired.as_ref();
+        impaired.expect("prepared for the changes that are made")
     }
 
     /// Brings every cable into the state that it should have.

@@ -28,6 +28,7 @@ use linux::clock::{self, WallClock};
 use linux::controller_loop::{ControllerHandle, ListenError, Told, listen};
 use linux::descriptors;
 use linux::frame_watch::{self, FrameWatch};
+use linux::impaired_interface::ImpairError;
 use linux::jitter_monitor::{JitterMonitors, Watched};
 use linux::namespace::Namespace;
 use linux::pace_watch::{ExpectedPace, PaceWatch, SeenPace};
@@ -42,9 +43,10 @@ use units::{Duration, Instant};
 
 use crate::cable::Changed;
 use crate::host::LabHost;
+use crate::impaired_cables::{ImpairedCables, ImpairmentRecord};
 use crate::network::{BuildError, LabNetwork, Place, Plan};
 use crate::switches::{Forwarding, SwitchSettings, Switches, SwitchesRecord};
-use crate::timeline::{Change, Timeline};
+use crate::timeline::{Change, Timeline, TimelineRecord};
 use crate::traffic_loop::{LoopOrder, TrafficLoop, TrafficParts, TrafficRecord, TrafficTally};
 use crate::trunk::Trunk;
 
@@ -80,6 +82,8 @@ pub enum LabError {
         /// How many there may be.
         limit: u64,
     },
+    #[error("cannot have a cable lose or corrupt frames: {0}")]
+    Impair(#[from] ImpairError),
     #[error("cannot {doing}: {reason}")]
     Machine {
         doing: &'static str,
@@ -128,6 +132,8 @@ pub struct Observed {
     /// When each planned change was made, in the order of the plan, as far as it
     /// came.
     pub changes: Vec<Changed>,
+    /// What impaired cables did.
+    pub impaired: ImpairmentRecord,
     pub switches: SwitchesRecord,
     /// From which length on it counts as standing still.
     pub stall_threshold: Duration,
@@ -182,7 +188,7 @@ struct RunningThreads {
     before: Option<Usage>,
     begun: Instant,
     traffic: Option<JoinHandle<TrafficRecord>>,
-    timeline: Option<JoinHandle<io::Result<Vec<Changed>>>>,
+    timeline: Option<JoinHandle<io::Result<TimelineRecord>>>,
 }
 
 impl Lab {
@@ -330,6 +336,7 @@ impl Lab {
             self.settings.wish_beside(TRAFFIC_NICE),
         );
         let hosts = std::mem::take(&mut self.hosts);
+        let impaired = ImpairedCables::prepare(&self.network, &changes, &load.catalogue)?;
         let trunks = Trunk::open_all(&self.network, &load.captures);
         let trunks = machine("capture the links between switches", trunks)?;
         let threshold = self.settings.patience();
@@ -351,7 +358,13 @@ impl Lab {
         let cables = std::mem::take(&mut self.network.cables);
         let rooms = self.network.switches.iter().map(Namespace::try_clone);
         let rooms = machine("hold the rooms of the switches", rooms.collect())?;
-        let timeline = Timeline::new(cables, self.switches.commands(), orders.clone(), rooms);
+        let timeline = Timeline::new(
+            cables,
+            self.switches.commands(),
+            orders.clone(),
+            rooms,
+            impaired,
+        );
         let should_stop = Arc::clone(&stop);
         let timeline = spawn("timeline", move || {
             scheduling::apply(wish);
@@ -420,7 +433,7 @@ impl Lab {
     ///
     /// If a planned change could not be made.
     pub fn finish(mut self) -> Result<Observed, LabError> {
-        let (mut traffic, mut changes) = (None, Vec::new());
+        let (mut traffic, mut timeline) = (None, TimelineRecord::default());
         let (mut sentries, mut spent) = (None, None);
         let mut halts = Ok(Vec::new());
         let mut paces = Ok(Vec::new());
@@ -448,8 +461,8 @@ impl Lab {
                 let sentries = sentries.recall().into_iter().map(watched);
                 sentries.chain(witness).collect()
             });
-            if let Some(timeline) = run.timeline.take() {
-                changes = machine("change the network", joined(timeline))?;
+            if let Some(running) = run.timeline.take() {
+                timeline = machine("change the network", joined(running))?;
             }
         }
         let switches = self.switches.finish();
@@ -462,7 +475,8 @@ impl Lab {
             halts,
             paces,
             traffic,
-            changes,
+            changes: timeline.made,
+            impaired: timeline.impaired,
             switches,
             stall_threshold: self.settings.patience(),
             stalls,

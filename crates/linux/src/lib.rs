@@ -56,6 +56,7 @@ pub mod dialer;
 pub mod frame_watch;
 pub mod hold;
 pub mod hop_watch;
+pub mod impaired_interface;
 pub mod interface;
 pub mod interface_guard;
 pub mod jitter_monitor;

@@ -16,6 +16,7 @@ pub mod capture;
 pub mod comparison;
 pub mod culprit;
 pub mod document;
+pub mod fault_losses;
 pub mod flow;
 pub mod identity;
 pub mod interruptions;

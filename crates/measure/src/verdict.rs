@@ -17,6 +17,11 @@
 //! ([`crate::interruptions`]). What is excused is counted apart and never hidden.
 //! Whatever the recorder could not keep one by one counts as unexcused.
 //!
+//! A frame that a planted fault of a cable took ([`crate::fault_losses`]) was lost to that
+//! fault, and to nothing that was promised: nobody promises that a cable which loses frames
+//! in silence loses none. It is counted apart, and so is what was lost with it while the flow
+//! was led elsewhere.
+//!
 //! What was not seen ([`crate::unseen`]) or not sent is not judged: as many losses as
 //! the observer of a receiver may have missed there and then are none. Where that is
 //! most of a flow, nothing is said of it; and where the machine was asked for more than
@@ -30,6 +35,7 @@
 use serde::Serialize;
 use units::{Duration, Instant};
 
+use crate::fault_losses::{FaultSpell, Harm};
 use crate::interruptions::Interruptions;
 use crate::levels::GivenUp;
 use crate::recorder::{FlowRecord, LateFrame, LossRun, ReceiverRecord};
@@ -70,6 +76,8 @@ pub struct Circumstances<'a> {
     pub unseen_at_sender: u64,
     /// When the flow was given up.
     pub given_up: &'a [GivenUp],
+    /// When faults of cables took frames of the flow.
+    pub fault_spells: &'a [FaultSpell],
     /// What the guarantee is worth.
     pub bound: Bound,
     /// Whether the machine was asked for more than it carries, so that what goes wrong says
@@ -150,6 +158,8 @@ pub struct Assessment {
     pub lost_in_interruptions: u64,
     /// Deliveries that the network gave up for something more critical.
     pub given_up: u64,
+    /// Deliveries lost to planted faults of cables.
+    pub lost_to_faults: u64,
     /// The greatest latency, without what is set apart because a processor was taken
     /// away while the frame was under way.
     pub highest: Option<Duration>,
@@ -260,7 +270,25 @@ impl ObservedFlow<'_> {
         } = promise;
         let (mut missed, mut highest, mut most) =
             (self.record.missed_deadline, None, Duration::ZERO);
+        let corrupted = self.amid.fault_spells.iter();
+        let mut corrupted: Vec<_> = corrupted
+            .filter(|spell| spell.harm == Harm::Corrupted)
+            .copied()
+            .collect();
+        let mut by_faults = 0;
         for late in &self.record.late_frames {
+            let came = late.received_at;
+            let is_by_fault = corrupted.iter_mut().find(|spell| {
+                let until = spell.to + guarantee;
+                spell.frames > 0 && (spell.from..=until).contains(&came)
+            });
+            if let Some(spell) = is_by_fault {
+                // A flipped bit made another frame of it.
+                spell.frames -= 1;
+                by_faults += 1;
+                missed -= u64::from(late.latency() > deadline);
+                continue;
+            }
             let latency = late.latency();
             let own = latency.saturating_sub(self.taken_from(late));
             let is_excused = latency > deadline && own <= deadline;
@@ -281,7 +309,8 @@ impl ObservedFlow<'_> {
             true => assessment.highest = highest.max(self.record.highest_in_time),
             false => most = most.max(self.highest_seen().saturating_sub(guarantee)),
         }
-        let count = self.record.late - assessment.held_up;
+        assessment.lost_to_faults += by_faults;
+        let count = self.record.late - assessment.held_up - by_faults;
         assessment.exceeded = (count > 0).then_some(Exceeded { count, most });
         if missed > 0 {
             assessment.breaches.push(Breach::Late { count: missed });
@@ -312,28 +341,63 @@ impl ObservedFlow<'_> {
         let mut unexcused = 0;
         for (place, receiver) in self.record.receivers.iter().enumerate() {
             let mut unseen = self.amid.unseen.get(place).cloned().unwrap_or_default();
+            let mut spells = self.amid.fault_spells.to_vec();
             let mut kept = 0;
             for run in &receiver.loss_runs {
                 kept += run.count;
-                match self.excuse(promise, run) {
-                    Excuse::Failure => assessment.lost_in_interruptions += run.count,
-                    Excuse::GivenUp => assessment.given_up += run.count,
-                    Excuse::Interruption => assessment.held_up_lost += run.count,
+                let excuse = self.excuse(promise, run);
+                // Which frames a fault took is known, what an interruption did is not.
+                let by_faults = match excuse {
+                    Excuse::Failure | Excuse::GivenUp => 0,
+                    Excuse::Interruption | Excuse::Nothing => {
+                        self.lost_to_faults(promise, run, &mut spells)
+                    }
+                };
+                assessment.lost_to_faults += by_faults;
+                let others = run.count - by_faults;
+                match excuse {
+                    Excuse::Failure => assessment.lost_in_interruptions += others,
+                    Excuse::GivenUp => assessment.given_up += others,
+                    Excuse::Interruption => assessment.held_up_lost += others,
                     Excuse::Nothing => {
                         let until = run.last_sent + reach.max(promise.deadline);
-                        let missed = unseen.take(run.first_sent, until, run.count);
+                        let missed = unseen.take(run.first_sent, until, others);
                         assessment.unseen += missed;
-                        unexcused += run.count - missed;
+                        unexcused += others - missed;
                     }
                 }
             }
             let others = receiver.lost - kept;
-            let missed = unseen.frames().min(others);
+            let left: u64 = spells.iter().map(|spell| spell.frames).sum();
+            let by_faults = left.min(others);
+            assessment.lost_to_faults += by_faults;
+            let missed = unseen.frames().min(others - by_faults);
             assessment.unseen += missed;
-            unexcused += others - missed;
+            unexcused += others - by_faults - missed;
         }
         if unexcused > 0 {
             assessment.breaches.push(Breach::Lost { count: unexcused });
+        }
+    }
+
+    /// Returns how many losses of a run are those of planted faults of cables: as many as
+    /// these took meanwhile, and all of it if the run was over within the interruption that is
+    /// allowed after the last of them.
+    fn lost_to_faults(&self, promise: Promise, run: &LossRun, spells: &mut [FaultSpell]) -> u64 {
+        let until = run.last_sent + self.reach(promise);
+        let (mut found, mut last) = (0, None);
+        for spell in spells {
+            if spell.from <= until && spell.to >= run.first_sent && spell.frames > 0 {
+                let here = spell.frames.min(run.count - found);
+                spell.frames -= here;
+                found += here;
+                last = last.max(Some(spell.to));
+            }
+        }
+        let moved = promise.interruption.unwrap_or_default();
+        match last.is_some_and(|last| run.last_sent <= last + moved) {
+            true => run.count,
+            false => found,
         }
     }
 

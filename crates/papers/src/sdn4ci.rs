@@ -2,6 +2,7 @@
 //! paper, emulated by their profiles.
 
 mod fig3;
+mod fig6;
 mod table1;
 
 use super::{Experiment, MachineRequirement, Paper};
@@ -17,6 +18,11 @@ pub const PAPER: Paper = Paper {
             name: "fig3",
             shows: "how long a frame takes through a switch, at five spacings (Fig. 3)",
             run: fig3::run,
+        },
+        Experiment {
+            name: "fig6",
+            shows: "how long each failure interrupts reception, by how it is healed (Fig. 6)",
+            run: fig6::run,
         },
         Experiment {
             name: "table1",

@@ -105,6 +105,16 @@ pub enum ExperimentError {
         what: String,
         why: String,
     },
+    /// An engine takes frames where a fault would.
+    #[error(
+        "the event at {at} ({what}) takes frames where the engine `xdp` takes them: choose \
+         `--engine kernel` or `--engine packet`, or `--world sim`"
+    )]
+    FaultTakesThePlaceOfXdp {
+        /// When it was to happen, after the start of traffic.
+        at: Duration,
+        what: String,
+    },
     /// The user stopped it before there was anything to report.
     #[error("stopped")]
     Stopped,

@@ -1,5 +1,7 @@
 //! What happens to the network while traffic runs.
 
+use std::num::NonZeroU32;
+
 use units::{BitRate, DataSize, Duration};
 
 use crate::{End, FlowIndex, HostIndex, LinkIndex, SwitchIndex};
@@ -30,6 +32,46 @@ pub enum Change {
     SwitchKill(SwitchIndex),
     /// The switch starts again, with empty tables.
     SwitchRestart(SwitchIndex),
+    /// The link treats frames badly while both of its ends see a carrier, or does so no more.
+    Impair {
+        link: LinkIndex,
+        direction: Direction,
+        impairment: Impairment,
+        /// One frame in so many, at random; none any more if absent.
+        one_in: Option<NonZeroU32>,
+    },
+    /// The control channel of the switch carries nothing, and nobody is told; the switch
+    /// forwards as before.
+    Isolate(SwitchIndex),
+    /// The control channel of the switch carries again.
+    Rejoin(SwitchIndex),
+}
+
+/// What a link may do to a frame while both of its ends see a carrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Impairment {
+    /// The frame does not arrive.
+    Loss,
+    /// One bit of the frame is another one, and no check sequence says so.
+    Corruption,
+}
+
+/// Which frames of a link are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    Both,
+    /// Those that come from this one of its two ends.
+    From(usize),
+}
+
+impl Direction {
+    /// Returns the ends from which the frames come.
+    pub fn ends(self) -> impl Iterator<Item = usize> {
+        (0..2).filter(move |end| match self {
+            Self::Both => true,
+            Self::From(one) => one == *end,
+        })
+    }
 }
 
 /// An error that the scenario plants: somebody is not what the network file says.

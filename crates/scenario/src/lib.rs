@@ -45,7 +45,9 @@ pub use contract::{
     MMS_REQUEST, MessageFrames, SMALLEST_FRAME, wire_size,
 };
 pub use emulation::{Emulation, Latency, MILLION, Occupancy, Quantiles};
-pub use event::{Change, ErrorKind, Excess, ForeignFrames, PlantedError, TimedEvent};
+pub use event::{
+    Change, Direction, ErrorKind, Excess, ForeignFrames, Impairment, PlantedError, TimedEvent,
+};
 pub use flow::{
     BestEffort, Criticality, Destination, Flow, Goose, Message, Mms, Protection, SampledValues,
     StateChanges, TokenBucket, Trace, Traffic,

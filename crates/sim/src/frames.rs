@@ -67,6 +67,11 @@ impl Frames {
         &mut self.slots[frame.0 as usize].trail
     }
 
+    pub fn bytes_mut(&mut self, frame: FrameId) -> &mut [u8] {
+        let slot = &mut self.slots[frame.0 as usize];
+        &mut slot.bytes[..slot.length]
+    }
+
     pub fn release(&mut self, frame: FrameId) {
         self.free.push(frame.0);
     }

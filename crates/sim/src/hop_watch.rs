@@ -85,6 +85,10 @@ impl Trail {
         }
     }
 
+    pub(crate) fn flow(&self) -> FlowIndex {
+        self.flow
+    }
+
     fn add(&mut self, who: Suspect, by: Duration) {
         let is_worse = self.worst.is_none_or(|worst| by > worst.by);
         if by > Duration::ZERO && is_worse {

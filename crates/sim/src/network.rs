@@ -1,12 +1,13 @@
 //! Everything between the nodes: cables, the frames and messages on the way,
 //! and the calendar.
 
-use rand_core::SeedableRng;
+use measure::fault_losses::{FaultLosses, Harm};
+use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{Duration, Instant};
 use wire::openflow::PortNumber;
 
-use crate::cable::Cable;
+use crate::cable::{Cable, Passage};
 use crate::calendar::Calendar;
 use crate::chunks::{ChunkId, Chunks};
 use crate::frames::{FrameId, Frames};
@@ -100,6 +101,19 @@ pub struct Network {
     control_delay: Duration,
     random: Xoshiro256PlusPlus,
     hops: u64,
+    /// What impaired cables took of promised flows, while hops are watched.
+    pub fault_losses: FaultLosses,
+}
+
+/// A frame that a cable carries.
+#[derive(Clone, Copy, Debug)]
+struct SentFrame {
+    /// Where it arrives.
+    binding: PortBinding,
+    at: Instant,
+    /// How often the cable had broken before.
+    breaks: u32,
+    is_corrupted: bool,
 }
 
 impl Network {
@@ -118,6 +132,7 @@ impl Network {
             control_delay,
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
             hops: 0,
+            fault_losses: FaultLosses::default(),
         };
         for (cable, link) in (0..).zip(links) {
             for (end, at) in (0..).zip(link.ends) {
@@ -148,22 +163,14 @@ impl Network {
         (bytes, trail): (&[u8], Option<Trail>),
         departs: Instant,
     ) {
-        let Some((cable, far, arrival)) = self.send(from, port, departs) else {
+        let Some(sent) = self.send(from, port, departs, trail) else {
             return;
         };
         let Some(frame) = self.frames.keep(bytes) else {
             return;
         };
         *self.frames.trail(frame) = trail;
-        let (at, breaks) = arrival;
-        self.calendar.schedule(
-            at,
-            Event::Arrival {
-                binding: PortBinding { cable, end: far },
-                breaks,
-                frame,
-            },
-        );
+        self.schedule(sent, frame);
     }
 
     /// The same for a frame that is kept already.
@@ -175,20 +182,32 @@ impl Network {
         departs: Instant,
     ) {
         self.hops += 1;
-        match self.send(from, port, departs) {
-            Some((cable, end, (at, breaks))) => {
-                let binding = PortBinding { cable, end };
-                self.calendar.schedule(
-                    at,
-                    Event::Arrival {
-                        binding,
-                        breaks,
-                        frame,
-                    },
-                );
-            }
+        let trail = *self.frames.trail(frame);
+        match self.send(from, port, departs, trail) {
+            Some(sent) => self.schedule(sent, frame),
             None => self.frames.release(frame),
         }
+    }
+
+    /// Enters the arrival of a frame, with a bit of it flipped if it is corrupted.
+    fn schedule(&mut self, sent: SentFrame, frame: FrameId) {
+        if sent.is_corrupted {
+            let bytes = self.frames.bytes_mut(frame);
+            let bit = self.random.next_u32() as usize % (bytes.len() * 8);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+        let SentFrame {
+            binding,
+            at,
+            breaks,
+            ..
+        } = sent;
+        let arrival = Event::Arrival {
+            binding,
+            breaks,
+            frame,
+        };
+        self.calendar.schedule(at, arrival);
     }
 
     /// Sends bytes over a control connection.
@@ -313,17 +332,44 @@ impl Network {
         }
     }
 
+    /// Puts a frame on the cable at a port, with the flow of a promised one in its trail.
+    /// Returns its arrival, if the cable carries it.
     fn send(
         &mut self,
         from: Node,
         port: PortNumber,
         departs: Instant,
-    ) -> Option<(u32, u8, (Instant, u32))> {
-        let binding = match from {
+        trail: Option<Trail>,
+    ) -> Option<SentFrame> {
+        let PortBinding { cable, end } = match from {
             Node::Switch(switch) => self.plug_of_switch(switch, port),
             Node::Host(host) => self.host_plugs[host],
         }?;
-        let arrival = self.cables[binding.cable as usize].send(departs, &mut self.random)?;
-        Some((binding.cable, 1 - binding.end, arrival))
+        let passage = self.cables[cable as usize].send(departs, end, &mut self.random);
+        let harm = match passage {
+            Passage::Arrives { corrupted, .. } => corrupted.then_some(Harm::Corrupted),
+            Passage::Lost => Some(Harm::Lost),
+            Passage::Broken => None,
+        };
+        if let Some((trail, harm)) = trail.zip(harm) {
+            let flow = trail.flow();
+            self.fault_losses.add(cable as usize, flow, harm, departs);
+        }
+        match passage {
+            Passage::Arrives {
+                at,
+                breaks,
+                corrupted,
+            } => Some(SentFrame {
+                binding: PortBinding {
+                    cable,
+                    end: 1 - end,
+                },
+                at,
+                breaks,
+                is_corrupted: corrupted,
+            }),
+            Passage::Broken | Passage::Lost => None,
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Takes down what goes by at the hosts, and captures links.
 
 use measure::capture::{CaptureRecord, Captures, Direction, Seen};
+use measure::fault_losses::FaultLosses;
 use measure::identity::Catalogue;
 use measure::load::HostLoad;
 use measure::recorder::FlowRecord;
@@ -29,6 +30,8 @@ pub struct Observed {
     pub captures: Vec<CaptureRecord>,
     /// What was seen of hops, if they were watched.
     pub hops: Option<SeenHops>,
+    /// What faults of cables took of promised flows, if hops were watched.
+    pub fault_losses: FaultLosses,
 }
 
 impl Observer {
@@ -97,6 +100,7 @@ impl Observer {
             flows: self.recorder.finish(),
             captures: self.captures.finish(),
             hops: None,
+            fault_losses: FaultLosses::default(),
         }
     }
 

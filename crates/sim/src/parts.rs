@@ -1,5 +1,8 @@
 //! What a simulated network is made of, as it is handed to [`World`](crate::World).
 
+use std::num::NonZeroU32;
+
+use scenario::{Direction, Impairment};
 use units::{BitRate, Delay, Duration, Instant};
 use wire::openflow::PortNumber;
 
@@ -80,8 +83,6 @@ pub struct LinkPart {
     pub ends: [End; 2],
     /// How long a bit takes from one end to the other.
     pub propagation: Delay,
-    /// How many of a million frames are lost on it at random.
-    pub loss_ppm: u32,
 }
 
 /// Something that goes wrong, or right again.
@@ -96,8 +97,14 @@ pub enum Fault {
     /// The process of a switch dies and what it held with it; its cables keep their
     /// carrier, as interfaces outlive who uses them.
     Kill { switch: usize },
-    /// A cable loses all frames while both ends see a carrier.
-    Silence { link: usize },
+    /// A cable loses or corrupts one frame in so many while both ends see a carrier; none any
+    /// more if there is no such number.
+    Impair {
+        link: usize,
+        direction: Direction,
+        impairment: Impairment,
+        one_in: Option<NonZeroU32>,
+    },
     /// Somebody beside the controller deletes all entries of a switch.
     Empty { switch: usize },
     /// The control connection of a switch carries nothing any more; nobody is told.
@@ -118,6 +125,30 @@ pub enum Fault {
         /// The switch and its port, to which nothing is plugged.
         to: End,
     },
+}
+
+impl Fault {
+    /// Returns that a cable loses all frames of both directions in silence.
+    #[must_use]
+    pub fn silence(link: usize) -> Self {
+        Self::Impair {
+            link,
+            direction: Direction::Both,
+            impairment: Impairment::Loss,
+            one_in: Some(NonZeroU32::MIN),
+        }
+    }
+
+    /// Returns that it loses no more of them.
+    #[must_use]
+    pub fn end_silence(link: usize) -> Self {
+        Self::Impair {
+            link,
+            direction: Direction::Both,
+            impairment: Impairment::Loss,
+            one_in: None,
+        }
+    }
 }
 
 /// A fault and when it happens.

@@ -250,6 +250,7 @@ impl World {
         }
         Observed {
             hops: self.hop_watch.take().map(HopWatch::finish),
+            fault_losses: self.network.fault_losses,
             ..observer.finish()
         }
     }

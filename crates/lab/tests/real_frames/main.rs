@@ -9,6 +9,7 @@ mod arrivals;
 mod cable;
 mod departures;
 mod hops;
+mod impaired;
 mod keeper;
 mod killed;
 mod known_switch;

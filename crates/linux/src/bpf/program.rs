@@ -61,6 +61,8 @@ pub enum LoadError {
 enum ProgramKind {
     /// A frame at an interface (`BPF_PROG_TYPE_SCHED_CLS`).
     Frame,
+    /// A frame at an interface before the network stack knows it (`BPF_PROG_TYPE_XDP`).
+    RawFrame,
     /// A tracepoint (`BPF_PROG_TYPE_RAW_TRACEPOINT`).
     Tracepoint,
     /// A tracepoint of this type, what it gives being read where it stands
@@ -72,6 +74,7 @@ impl ProgramKind {
     const fn number(self) -> u32 {
         match self {
             Self::Frame => 3,
+            Self::RawFrame => 6,
             Self::Tracepoint => 17,
             Self::TypedTracepoint(_) => 26,
         }
@@ -113,6 +116,19 @@ impl Program {
         maps: &BTreeMap<&str, BorrowedFd<'_>>,
     ) -> Result<Self, LoadError> {
         Self::of_image(ProgramKind::Frame, main, &object.link(main, maps)?)
+    }
+
+    /// Loads such a program that runs for frames before the network stack knows them.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Program::load`].
+    pub fn load_for_raw_frames(
+        object: &Object,
+        main: &str,
+        maps: &BTreeMap<&str, BorrowedFd<'_>>,
+    ) -> Result<Self, LoadError> {
+        Self::of_image(ProgramKind::RawFrame, main, &object.link(main, maps)?)
     }
 
     /// Loads such a program that runs when the kernel passes a tracepoint.

@@ -119,6 +119,9 @@ pub struct FlowReport {
     /// Deliveries that the network gave up for something more critical; they are in
     /// `lost`, too, and break no promise.
     pub given_up: u64,
+    /// Deliveries lost to planted faults of cables; they are in `lost`, too, and break no
+    /// promise.
+    pub lost_to_faults: u64,
     /// Copies of frames, at all receivers.
     pub duplicates: u64,
     /// Arrivals out of order, at all receivers.
@@ -257,6 +260,7 @@ impl FlowReport {
             lost: record.lost,
             lost_in_interruptions: assessment.lost_in_interruptions,
             given_up: assessment.given_up,
+            lost_to_faults: assessment.lost_to_faults,
             duplicates: record.duplicates(),
             reordered: record.reordered(),
             longest_loss_run: record.longest_loss_run(),

@@ -73,6 +73,15 @@ pub enum EventKind {
     /// The process of a switch died; its interfaces stayed.
     SwitchKill,
     SwitchRestart,
+    /// A link began to lose frames while its ends saw a carrier.
+    Lossy,
+    /// A link began to corrupt frames.
+    Corrupting,
+    /// A link treats frames well again.
+    Unimpaired,
+    /// The control channel of a switch carries nothing.
+    Isolate,
+    Rejoin,
 }
 
 impl EventKind {
@@ -86,6 +95,11 @@ impl EventKind {
             Self::SwitchCrash => "crashed",
             Self::SwitchKill => "killed",
             Self::SwitchRestart => "restarted",
+            Self::Lossy => "loses frames",
+            Self::Corrupting => "corrupts frames",
+            Self::Unimpaired => "unimpaired",
+            Self::Isolate => "isolated",
+            Self::Rejoin => "rejoined",
         }
     }
 }

@@ -157,6 +157,9 @@ pub fn verdict(flow: &FlowReport) -> String {
     if flow.stalled.late + flow.stalled.lost > 0 {
         notes.push(set_apart(flow));
     }
+    if flow.lost_to_faults > 0 {
+        notes.push(format!("{} lost to faults", flow.lost_to_faults));
+    }
     if flow.given_up > 0 {
         notes.push(format!("{} given up", flow.given_up));
     }

@@ -5,6 +5,7 @@ mod drawn;
 use units::{BitRate, DataSize};
 
 use super::*;
+use crate::fault_losses::Harm;
 use crate::interruptions::Interruption;
 use crate::recorder::{Recorder, Settings};
 use crate::unseen::Gap;
@@ -125,6 +126,59 @@ fn what_the_network_gives_up_breaks_no_promise_and_what_it_loses_besides_does() 
     assert_eq!((all.verdict, all.given_up), (Verdict::Held, 101));
     assert_eq!(part.given_up, 100);
     assert_eq!(part.breaches, [Breach::Lost { count: 1 }]);
+}
+
+#[test]
+fn what_a_planted_fault_takes_breaks_no_promise_and_what_is_lost_besides_does() {
+    let shadows = Interruptions::default();
+    let judged = |lost: std::ops::Range<u64>, spells: &[FaultSpell]| {
+        let record = run(|slot| match lost.contains(&slot) || slot == 900 {
+            true => Fate::Lost,
+            false => Fate::Arrives(LATENCY),
+        });
+        let amid = Circumstances {
+            fault_spells: spells,
+            ..amid(&[], &shadows)
+        };
+        let assessment = assess(&plan(), &record, amid);
+        (assessment.lost_to_faults, assessment.breaches)
+    };
+    let last = taken_by_fault(900, 901);
+
+    // The flow is led elsewhere within its 10 ms, which are 40 slots.
+    let all = judged(100..200, &[taken_by_fault(100, 161), last]);
+    let too_long = judged(100..201, &[taken_by_fault(100, 160), last]);
+    let elsewhere = judged(100..200, &[taken_by_fault(210, 310), last]);
+    let one_more = judged(100..200, &[taken_by_fault(100, 200)]);
+
+    assert_eq!(all, (101, vec![]));
+    assert_eq!(too_long, (61, vec![Breach::Lost { count: 41 }]));
+    assert_eq!(elsewhere, (1, vec![Breach::Lost { count: 100 }]));
+    assert_eq!(one_more, (100, vec![Breach::Lost { count: 1 }]));
+}
+
+/// A bit that makes a frame an earlier one makes that one late.
+#[test]
+fn a_late_frame_may_be_one_that_a_fault_corrupted_and_no_other() {
+    let record = run(|slot| match slot {
+        77 | 500 => Fate::Arrives(Duration::from_ms(5)),
+        _ => Fate::Arrives(LATENCY),
+    });
+    let shadows = Interruptions::default();
+    let judged = |harm| {
+        let spells = [FaultSpell {
+            harm,
+            ..taken_by_fault(90, 100)
+        }];
+        let amid = Circumstances {
+            fault_spells: &spells,
+            ..amid(&[], &shadows)
+        };
+        assess(&plan(), &record, amid).breaches
+    };
+
+    assert_eq!(judged(Harm::Corrupted), [Breach::Late { count: 1 }]);
+    assert_eq!(judged(Harm::Lost), [Breach::Late { count: 2 }]);
 }
 
 #[test]
@@ -436,6 +490,7 @@ fn amid<'a>(
         unseen: &[],
         unseen_at_sender: 0,
         given_up: &[],
+        fault_spells: &[],
         bound: Bound::OfProfile,
         overloaded: false,
     }
@@ -445,6 +500,18 @@ fn cut() -> Disturbance {
     Disturbance {
         at: CUT,
         effect: Effect::Failure,
+    }
+}
+
+/// What a cable took, sent in the slots from one to before another.
+fn taken_by_fault(from: u64, to: u64) -> FaultSpell {
+    FaultSpell {
+        cable: 0,
+        flow: FlowIndex(0),
+        harm: Harm::Lost,
+        from: Instant::ZERO + PERIOD * from,
+        to: Instant::ZERO + PERIOD * (to - 1),
+        frames: to - from,
     }
 }
 

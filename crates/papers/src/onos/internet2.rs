@@ -127,7 +127,6 @@ fn parts(map: &WideArea, seed: u64) -> Parts {
         LinkPart {
             ends: [end(*one, *other), end(*other, *one)],
             propagation: Delay::from_us(travel_us(map.places[*one], map.places[*other])),
-            loss_ppm: 0,
         }
     });
     Parts {

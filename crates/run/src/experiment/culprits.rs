@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use controller::northbound::{Event, Saying};
 use measure::culprit::{self, Culprit, Deviation, Excuse, Harmed, Suspect};
+use measure::fault_losses::FaultSpell;
 use measure::levels::given_up;
 use measure::recorder::{FlowRecord, LossRun};
 use measure::report::{CulpritKind, CulpritReport};
@@ -59,7 +60,8 @@ pub(super) fn culprits(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<Culpr
         });
         deviations.extend(sources);
     }
-    let excuses: Vec<_> = promised().flat_map(|it| excuses(facts, it)).collect();
+    let excuses = promised().flat_map(|it| excuses(facts, happenings, it));
+    let excuses: Vec<_> = excuses.collect();
     let mut harmed = hops.late.clone();
     harmed.extend(promised().flat_map(|known| lost(known, hops)));
     let mut named = culprit::culprits(&deviations, &excuses, &harmed);
@@ -210,7 +212,7 @@ fn was_pushed(
 }
 
 /// Returns what excuses the network towards a flow.
-fn excuses(facts: &Facts<'_>, known: &Known<'_>) -> Vec<Excuse> {
+fn excuses(facts: &Facts<'_>, happenings: &[Happening], known: &Known<'_>) -> Vec<Excuse> {
     let allowed = known.plan.promise.and_then(|promise| promise.interruption);
     let failures = known.disturbances.iter().enumerate();
     let failures = failures.filter(|(_, it)| it.effect == Effect::Failure);
@@ -228,7 +230,39 @@ fn excuses(facts: &Facts<'_>, known: &Known<'_>) -> Vec<Excuse> {
         until: it.until,
         flow: known.index,
     });
-    failures.chain(modes).collect()
+    let taken = facts.observed.fault_losses.of(known.index);
+    let taken = taken.filter_map(|spell| {
+        let place = impaired_by(happenings, spell)?;
+        Some(Excuse {
+            who: Suspect::Failure(place),
+            from: spell.from,
+            until: spell.to + allowed.unwrap_or_default(),
+            flow: known.index,
+        })
+    });
+    failures.chain(modes).chain(taken).collect()
+}
+
+/// Returns the event by which a cable began to take frames, the last one before it did.
+fn impaired_by(happenings: &[Happening], spell: &FaultSpell) -> Option<usize> {
+    happenings
+        .iter()
+        .rposition(|happening| match happening.change {
+            Change::Impair {
+                link,
+                one_in: Some(_),
+                ..
+            } => link.0 == spell.cable && happening.at <= spell.from,
+            Change::Impair { one_in: None, .. }
+            | Change::Cut(_)
+            | Change::Heal(_)
+            | Change::HostMoves { .. }
+            | Change::SwitchCrash(_)
+            | Change::SwitchKill(_)
+            | Change::SwitchRestart(_)
+            | Change::Isolate(_)
+            | Change::Rejoin(_) => false,
+        })
 }
 
 /// Returns the losses of a flow, with what was seen of where they were lost.

@@ -1,12 +1,13 @@
 //! The errors that a scenario plants: what hosts send then, and what becomes of switches
 //! and links.
 
-use lab::switches::Forwarding;
+use lab::switches::{Carried, Forwarding};
 use linux::slowdown;
 use measure::traffic::foreign::{Addressed, ForeignConfig};
 use measure::traffic::{Foreign, Haste, Source};
 use scenario::{
-    Destination, ErrorKind, Excess, FlowIndex, ForeignFrames, HostIndex, PlantedError, Scenario,
+    Change, Destination, ErrorKind, Excess, FlowIndex, ForeignFrames, HostIndex, PlantedError,
+    Scenario,
 };
 use sim::parts::{Fault, FaultAt};
 use units::{DataSize, Duration, Instant};
@@ -15,6 +16,7 @@ use wire::{ipv4, udp};
 
 use super::ExperimentError;
 use super::load::{PROCESS_BUS_TAG, SOURCE_PORT, headers};
+use super::traffic::describe as describe_change;
 
 /// How many thousandths of its usual pace a source has that sends a burst.
 const BURST_PACE: u32 = 1_000_000;
@@ -146,7 +148,20 @@ pub(super) fn in_the_lab(
             why,
         })
     });
-    errors.next().map_or(Ok(()), Err)
+    if let Some(error) = errors.next() {
+        return Err(error);
+    }
+    let takes_frames = |change| matches!(change, Change::Impair { .. });
+    let mut events = scenario.events.iter();
+    match (forwarding, events.find(|event| takes_frames(event.change))) {
+        (Forwarding::Loop(Carried::Xdp), Some(event)) => {
+            Err(ExperimentError::FaultTakesThePlaceOfXdp {
+                at: event.at,
+                what: describe_change(scenario, event.change),
+            })
+        }
+        (Forwarding::Kernel | Forwarding::Loop(_), _) => Ok(()),
+    }
 }
 
 /// Returns what an error is, for people.

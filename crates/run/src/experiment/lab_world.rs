@@ -113,6 +113,19 @@ impl LabWorld {
             Change::SwitchCrash(switch) => LabChange::Crash { switch: switch.0 },
             Change::SwitchKill(switch) => LabChange::Kill { switch: switch.0 },
             Change::SwitchRestart(switch) => LabChange::Restart { switch: switch.0 },
+            Change::Impair {
+                link,
+                direction,
+                impairment,
+                one_in,
+            } => LabChange::Impair {
+                cable: link.0,
+                direction,
+                impairment,
+                one_in,
+            },
+            Change::Isolate(switch) => LabChange::Isolate { switch: switch.0 },
+            Change::Rejoin(switch) => LabChange::Rejoin { switch: switch.0 },
             Change::HostMoves { host, to } => LabChange::HostMoves {
                 host: host.0,
                 to: self.spare[&to],
@@ -226,6 +239,7 @@ impl World for LabWorld {
             hops: None,
             deviations,
             watches_paces,
+            fault_losses: observed.impaired.losses,
             unseen,
             busy,
             notes,
@@ -242,8 +256,15 @@ fn begins_at(change: Change, made: Changed) -> Instant {
         Change::Cut(_)
         | Change::SwitchCrash(_)
         | Change::SwitchKill(_)
+        | Change::Impair {
+            one_in: Some(_), ..
+        }
+        | Change::Isolate(_)
         | Change::HostMoves { .. } => made.asked,
-        Change::Heal(_) | Change::SwitchRestart(_) => made.done,
+        Change::Heal(_)
+        | Change::SwitchRestart(_)
+        | Change::Impair { one_in: None, .. }
+        | Change::Rejoin(_) => made.done,
     }
 }
 
@@ -415,6 +436,14 @@ fn notes(observed: &lab::world::Observed) -> Vec<String> {
         "All switches ran on one thread, {:?}, nice {}, {:?}; {} turns.",
         switches.waiting, switches.granted.nice, switches.granted.placement, switches.record.turns
     )];
+    let impaired = &observed.impaired;
+    if impaired.lost + impaired.corrupted > 0 {
+        notes.push(format!(
+            "Impaired cables lost {} frames and corrupted {}; of {} of them it is not known whose \
+             they were.",
+            impaired.lost, impaired.corrupted, impaired.untold
+        ));
+    }
     if let Some(traffic) = &observed.traffic {
         notes.push(format!(
             "A source was called {} late at most; {} frames found their host's queue full.",

@@ -1,12 +1,12 @@
 //! Puts together what was promised and what was observed.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use calculus::admission::Slowdown;
 use controller::Config;
-use controller::northbound::{Accepted, Event, Said, Saying};
+use controller::northbound::{Accepted, Cover, Event, Said, Saying};
 use controller::place::LinkEnds;
-use measure::FlowPlan;
 use measure::interruptions::Interruptions;
 use measure::levels::{Spell, Treatment, at_levels, given_up};
 use measure::recorder::{FlowRecord, Settings};
@@ -16,7 +16,10 @@ use measure::report::{
 };
 use measure::unseen::Unseen;
 use measure::verdict::{Assessment, Bound, Circumstances, Disturbance, Effect, assess};
-use scenario::{Change, Flow, LinkIndex, Node, Protection, Scenario, Traffic};
+use measure::{FlowIndex, FlowPlan};
+use scenario::{
+    Change, Flow, Impairment, LinkIndex, Node, Protection, Scenario, SwitchIndex, Traffic,
+};
 use units::{Duration, Instant};
 
 use super::calculation::calculation;
@@ -133,7 +136,7 @@ fn judge(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<(FlowReport, Option
     };
     let spells = spells(scenario, &run.said);
     let atlas = Atlas::new(scenario);
-    let mut records = run.plans.iter().zip(&observed.records);
+    let mut records = (0..).zip(run.plans.iter().zip(&observed.records));
     let judged = facts
         .admissions
         .iter()
@@ -148,7 +151,8 @@ fn judge(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<(FlowReport, Option
                     )
                 }
                 Ok(accepted) => {
-                    let (plan, record) = records.next().expect("a record for each admitted flow");
+                    let (index, (plan, record)) =
+                        records.next().expect("a record for each admitted flow");
                     let facts = FlowFacts {
                         path: accepted.route.switches.clone(),
                         protection: protection(flow, accepted),
@@ -164,7 +168,10 @@ fn judge(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<(FlowReport, Option
                     let disturbances = disturbances(&atlas, flow, accepted, happenings);
                     let plan: &FlowPlan = plan;
                     let treatments = treatments(scenario, flow, plan);
+                    let spells_of_faults = observed.fault_losses.of(FlowIndex(index));
+                    let fault_spells: Vec<_> = spells_of_faults.copied().collect();
                     let amid = Circumstances {
+                        fault_spells: &fault_spells,
                         disturbances: &disturbances,
                         interruptions: &observed.interruptions,
                         unseen: &unseen_by_receivers(observed, flow),
@@ -247,7 +254,19 @@ pub(super) fn disturbances(
                     .any(|way| way.nodes.contains(&Node::Switch(*switch)))
             }
             Change::HostMoves { host, .. } => flow.source == *host || flow.receivers.contains(host),
-            Change::Heal(_) | Change::SwitchRestart(_) => false,
+            // Whose frames an impaired link takes is known one by one; an interruption by
+            // that is promised to those who asked for one that any failure may cause.
+            Change::Impair {
+                link,
+                impairment: Impairment::Loss,
+                one_in: Some(NonZeroU32::MIN),
+                ..
+            } => accepted.cover == Some(Cover::Any) && atlas.links_of(flow, route).contains(link),
+            Change::Heal(_)
+            | Change::SwitchRestart(_)
+            | Change::Impair { .. }
+            | Change::Isolate(_)
+            | Change::Rejoin(_) => false,
         };
         match change {
             Change::Cut(link) => broken.push(*link),
@@ -255,7 +274,10 @@ pub(super) fn disturbances(
             Change::HostMoves { .. }
             | Change::SwitchCrash(_)
             | Change::SwitchKill(_)
-            | Change::SwitchRestart(_) => {}
+            | Change::SwitchRestart(_)
+            | Change::Impair { .. }
+            | Change::Isolate(_)
+            | Change::Rejoin(_) => {}
         }
         Disturbance {
             at: *at,
@@ -277,24 +299,32 @@ fn event_report(
     judged: &[(FlowReport, Option<Assessment>)],
 ) -> EventReport {
     let scenario = facts.scenario;
+    let link_name = |link: LinkIndex| scenario.links[link.0].name.clone();
+    let switch_name = |switch: SwitchIndex| scenario.switches[switch.0].name.clone();
     let (kind, target) = match change {
-        Change::Cut(link) => (EventKind::Cut, scenario.links[link.0].name.clone()),
-        Change::Heal(link) => (EventKind::Heal, scenario.links[link.0].name.clone()),
+        Change::Cut(link) => (EventKind::Cut, link_name(link)),
+        Change::Heal(link) => (EventKind::Heal, link_name(link)),
         Change::HostMoves { host, .. } => {
             (EventKind::HostMove, scenario.hosts[host.0].name.clone())
         }
-        Change::SwitchCrash(switch) => (
-            EventKind::SwitchCrash,
-            scenario.switches[switch.0].name.clone(),
-        ),
-        Change::SwitchKill(switch) => (
-            EventKind::SwitchKill,
-            scenario.switches[switch.0].name.clone(),
-        ),
-        Change::SwitchRestart(switch) => (
-            EventKind::SwitchRestart,
-            scenario.switches[switch.0].name.clone(),
-        ),
+        Change::SwitchCrash(switch) => (EventKind::SwitchCrash, switch_name(switch)),
+        Change::SwitchKill(switch) => (EventKind::SwitchKill, switch_name(switch)),
+        Change::SwitchRestart(switch) => (EventKind::SwitchRestart, switch_name(switch)),
+        Change::Impair {
+            link,
+            impairment,
+            one_in,
+            ..
+        } => {
+            let kind = match (impairment, one_in) {
+                (Impairment::Loss, Some(_)) => EventKind::Lossy,
+                (Impairment::Corruption, Some(_)) => EventKind::Corrupting,
+                (_, None) => EventKind::Unimpaired,
+            };
+            (kind, link_name(link))
+        }
+        Change::Isolate(switch) => (EventKind::Isolate, switch_name(switch)),
+        Change::Rejoin(switch) => (EventKind::Rejoin, switch_name(switch)),
     };
     let outages = judged.iter().filter_map(|(report, assessment)| {
         let outage = assessment.as_ref()?.outages.get(place)?;
@@ -304,14 +334,22 @@ fn event_report(
         .get(place + 1)
         .map_or(Instant::FAR_FUTURE, |next| next.at);
     let restoration = match change {
-        Change::Cut(link) => Atlas::new(scenario)
+        Change::Cut(link)
+        | Change::Impair {
+            link,
+            one_in: Some(_),
+            ..
+        } => Atlas::new(scenario)
             .ends(link)
             .and_then(|ends| restoration(&facts.run.said, ends, at, until)),
         Change::Heal(_)
         | Change::HostMoves { .. }
         | Change::SwitchCrash(_)
         | Change::SwitchKill(_)
-        | Change::SwitchRestart(_) => None,
+        | Change::SwitchRestart(_)
+        | Change::Impair { one_in: None, .. }
+        | Change::Isolate(_)
+        | Change::Rejoin(_) => None,
     };
     EventReport {
         at_ns: at.saturating_since(facts.run.start).as_ns(),

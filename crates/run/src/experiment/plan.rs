@@ -567,7 +567,10 @@ fn spare_ports(scenario: &Scenario, index: SwitchIndex) -> Vec<BitRate> {
             | scenario::Change::Heal(_)
             | scenario::Change::SwitchCrash(_)
             | scenario::Change::SwitchKill(_)
-            | scenario::Change::SwitchRestart(_) => None,
+            | scenario::Change::SwitchRestart(_)
+            | scenario::Change::Impair { .. }
+            | scenario::Change::Isolate(_)
+            | scenario::Change::Rejoin(_) => None,
         })
         .collect();
     spare.sort_by_key(|(port, _)| *port);

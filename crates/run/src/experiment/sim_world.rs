@@ -149,7 +149,7 @@ impl World for SimWorld {
         let end = self.world.now();
         let observed = self.world.finish();
         let mut notes = vec![format!(
-            "{} frames were put on a link, {} were lost on one that was cut, {} found no room \
+            "{} frames were put on a link, {} were lost on one that was cut or impaired, {} found no room \
              before a processor.",
             counts.hops, counts.lost_on_cables, counts.dropped_before_processor
         )];
@@ -172,6 +172,7 @@ impl World for SimWorld {
             hops: observed.hops,
             deviations: Vec::new(),
             watches_paces: true,
+            fault_losses: observed.fault_losses,
             busy: None,
             notes,
             machine: None,
@@ -186,7 +187,6 @@ fn link_part(link: &scenario::Link) -> LinkPart {
             port: PortNumber(end.port),
         }),
         propagation: link.propagation,
-        loss_ppm: 0,
     }
 }
 
@@ -204,6 +204,19 @@ fn fault(change: Change) -> Fault {
         Change::SwitchCrash(switch) => Fault::Crash { switch: switch.0 },
         Change::SwitchKill(switch) => Fault::Kill { switch: switch.0 },
         Change::SwitchRestart(switch) => Fault::Restart { switch: switch.0 },
+        Change::Impair {
+            link,
+            direction,
+            impairment,
+            one_in,
+        } => Fault::Impair {
+            link: link.0,
+            direction,
+            impairment,
+            one_in,
+        },
+        Change::Isolate(switch) => Fault::Isolate { switch: switch.0 },
+        Change::Rejoin(switch) => Fault::Rejoin { switch: switch.0 },
         Change::HostMoves { host, to } => Fault::HostMoves {
             host: host.0,
             to: End {

@@ -1,11 +1,14 @@
 //! Lets the hosts send and the scenario's events happen.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
 use controller::northbound::{Event, FlowId, Said, Saying};
 use measure::capture::Captures;
 use measure::report::text::milliseconds;
-use scenario::{Change, HostIndex, Scenario, Violation};
+use scenario::{
+    Change, Direction, HostIndex, Impairment, LinkIndex, Scenario, SwitchIndex, Violation,
+};
 use units::{Duration, Instant};
 
 use super::load::load;
@@ -104,7 +107,10 @@ fn moves(change: Change) -> Option<HostIndex> {
         | Change::Heal(_)
         | Change::SwitchCrash(_)
         | Change::SwitchKill(_)
-        | Change::SwitchRestart(_) => None,
+        | Change::SwitchRestart(_)
+        | Change::Impair { .. }
+        | Change::Isolate(_)
+        | Change::Rejoin(_) => None,
     }
 }
 
@@ -188,9 +194,49 @@ fn describe_violation(scenario: &Scenario, violation: Violation) -> String {
 /// Returns what happens to the network, for people.
 #[must_use]
 pub fn describe(scenario: &Scenario, change: Change) -> String {
+    let link_name = |link: LinkIndex| &scenario.links[link.0].name;
+    let switch_name = |switch: SwitchIndex| &scenario.switches[switch.0].name;
     match change {
-        Change::Cut(link) => format!("link {} cut", scenario.links[link.0].name),
-        Change::Heal(link) => format!("link {} healed", scenario.links[link.0].name),
+        Change::Cut(link) => format!("link {} cut", link_name(link)),
+        Change::Heal(link) => format!("link {} healed", link_name(link)),
+        Change::Impair {
+            link,
+            direction,
+            impairment,
+            one_in,
+        } => {
+            let does = match (impairment, one_in) {
+                (Impairment::Loss, Some(_)) => "loses",
+                (Impairment::Loss, None) => "loses no more",
+                (Impairment::Corruption, Some(_)) => "corrupts",
+                (Impairment::Corruption, None) => "corrupts no more",
+            };
+            let share = match one_in {
+                Some(NonZeroU32::MIN) => "all ".to_owned(),
+                Some(one_in) => format!("one in {one_in} "),
+                None => String::new(),
+            };
+            let from = match direction {
+                Direction::Both => String::new(),
+                Direction::From(end) => {
+                    let end = scenario.links[link.0].ends[end];
+                    format!(" from {}", scenario.name_of(end.node))
+                }
+            };
+            format!("link {} {does} {share}frames{from}", link_name(link))
+        }
+        Change::Isolate(switch) => {
+            format!(
+                "the control channel of switch {} carries nothing",
+                switch_name(switch)
+            )
+        }
+        Change::Rejoin(switch) => {
+            format!(
+                "the control channel of switch {} carries again",
+                switch_name(switch)
+            )
+        }
         Change::HostMoves { host, to } => {
             format!(
                 "host {} moves to {}",
@@ -198,17 +244,10 @@ pub fn describe(scenario: &Scenario, change: Change) -> String {
                 scenario.name_of(to.node)
             )
         }
-        Change::SwitchCrash(switch) => {
-            format!("switch {} crashes", scenario.switches[switch.0].name)
-        }
+        Change::SwitchCrash(switch) => format!("switch {} crashes", switch_name(switch)),
         Change::SwitchKill(switch) => {
-            format!(
-                "the process of switch {} dies",
-                scenario.switches[switch.0].name
-            )
+            format!("the process of switch {} dies", switch_name(switch))
         }
-        Change::SwitchRestart(switch) => {
-            format!("switch {} restarts", scenario.switches[switch.0].name)
-        }
+        Change::SwitchRestart(switch) => format!("switch {} restarts", switch_name(switch)),
     }
 }

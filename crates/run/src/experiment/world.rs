@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use controller::northbound::{Reply, Request, RequestId, Said, Saying};
 use measure::culprit::Deviation;
+use measure::fault_losses::FaultLosses;
 use measure::interruptions::Interruptions;
 use measure::load::Load;
 use measure::recorder::FlowRecord;
@@ -136,6 +137,8 @@ pub struct Observed {
     /// What the observer of each host missed, in the order of the hosts; nothing where
     /// all is seen.
     pub unseen: Vec<Unseen>,
+    /// What planted faults of cables took of promised flows.
+    pub fault_losses: FaultLosses,
     /// What was seen of every hop, where each frame is seen at each.
     pub hops: Option<SeenHops>,
     /// Who was seen not to be what the network file says, where it is not.

@@ -13,6 +13,10 @@ static EVENT_KINDS: WordChoice = WordChoice {
         "switch-crash",
         "switch-kill",
         "switch-restart",
+        "lose",
+        "corrupt",
+        "flap",
+        "isolate",
         "violate",
         "slow-switch",
         "slow-link",
@@ -128,7 +132,7 @@ pub(crate) static EVENT: TableShape = TableShape {
             "link",
             Optional,
             ValueShape::Text,
-            "the link that is cut, healed or slow",
+            "the link that is cut, healed, impaired or slow",
         ),
         key(
             "host",
@@ -146,7 +150,22 @@ pub(crate) static EVENT: TableShape = TableShape {
             "switch",
             Optional,
             ValueShape::Text,
-            "the switch that crashes, is killed, restarts or is slow",
+            "the switch that crashes, is killed, restarts, is isolated or is slow",
+        ),
+        key(
+            "from",
+            Optional,
+            ValueShape::Text,
+            "the end of the link whose frames are lost or corrupted; default both",
+        ),
+        key(
+            "one_in",
+            Optional,
+            ValueShape::Integer {
+                least: 1,
+                most: 1_000_000,
+            },
+            "of how many frames one is lost or corrupted, at random; default 1, which is each",
         ),
         key(
             "flow",
@@ -171,13 +190,14 @@ pub(crate) static EVENT: TableShape = TableShape {
             "period",
             Optional,
             ValueShape::Time(Zero::Refused),
-            "the time between two messages of the flow instead",
+            "the time between two messages of the flow instead, or between two cuts of a link that \
+             flaps",
         ),
         key(
             "until",
             Optional,
             ValueShape::Time(Zero::Refused),
-            "when all is as agreed again; default with the run",
+            "when all is as agreed, or whole, again; default with the run",
         ),
         key(
             "extra",

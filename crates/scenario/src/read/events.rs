@@ -2,25 +2,26 @@
 //! twice or healed before it was cut is a mistake.
 
 mod errors;
+mod faults;
+mod network_state;
 mod violations;
-
-use std::collections::{BTreeMap, BTreeSet};
 
 use units::Duration;
 
+use self::network_state::NetworkState;
 use self::violations::Violations;
 use crate::format::EVENT;
 use crate::limits::MOST_EVENTS;
 use crate::mistake::Mistake;
 use crate::names::Names;
 use crate::plan::PlannedNetwork;
-use crate::problem::{Problems, TextSpan};
+use crate::problem::Problems;
 use crate::read::modes::Levels;
 use crate::record::{LayeredTable, records};
 use crate::shape::list;
 use crate::{
-    Change, End, Flow, FlowIndex, HostIndex, LinkIndex, Node, PlantedError, SwitchIndex,
-    TimedEvent, Violation,
+    Change, Flow, FlowIndex, HostIndex, LinkIndex, Node, PlantedError, SwitchIndex, TimedEvent,
+    Violation,
 };
 
 /// Returns the events in the order of their times; at the same time in the
@@ -52,7 +53,16 @@ pub(super) fn read(
         let subject = subject(&record, subjects, problems);
         if let (Some(at), Some(subject)) = (at, subject) {
             match subject {
-                Subject::Network(subject) => planned.push((at, subject, record.place_of("at"))),
+                Subject::Network(subject) => {
+                    planned.push((at, Order::AsWritten, subject, record.place_of("at")));
+                }
+                Subject::Fault(fault) => {
+                    let place = record.place_of("at");
+                    let steps = fault.into_iter();
+                    planned.extend(
+                        steps.map(|(at, order, change)| (at, order, change.into(), place.clone())),
+                    );
+                }
                 Subject::Flow(violation) => violations.add(violation, record.place_of("at")),
                 Subject::Error(error) => {
                     errors::check_once(&errors, error, &record, subjects, problems);
@@ -61,10 +71,16 @@ pub(super) fn read(
             }
         }
     }
-    planned.sort_by_key(|(at, ..)| *at);
+    if planned.len() > MOST_EVENTS {
+        let (what, count, limit) = ("events", planned.len(), MOST_EVENTS);
+        let mistake = Mistake::TooMany { what, count, limit };
+        problems.report(file.place_of("events"), mistake);
+        return (Vec::new(), Vec::new(), Vec::new());
+    }
+    planned.sort_by_key(|(at, order, ..)| (*at, *order));
     errors.sort_by_key(|error| error.from);
     let mut state = NetworkState::new(subjects.network);
-    let events = planned.into_iter().filter_map(|(at, subject, place)| {
+    let events = planned.into_iter().filter_map(|(at, _, subject, place)| {
         let change = state.apply(subject, place, problems)?;
         Some(TimedEvent { at, change })
     });
@@ -76,8 +92,10 @@ pub(super) fn read(
 }
 
 /// The keys that say what an event is about.
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 19] = [
     "link",
+    "from",
+    "one_in",
     "host",
     "to",
     "switch",
@@ -106,22 +124,37 @@ pub(super) struct Subjects<'a> {
 }
 
 /// What an event is about.
-#[derive(Clone, Copy)]
 enum Subject {
     Network(NetworkSubject),
+    /// What begins and ends by one event.
+    Fault(Vec<FaultStep>),
     Flow(Violation),
     Error(PlantedError),
+}
+
+/// When what happens to the network.
+type FaultStep = (Duration, Order, Change);
+
+/// What comes first of what happens at the same time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Order {
+    /// What was to end then.
+    Ends,
+    AsWritten,
 }
 
 /// What happens to the network.
 #[derive(Clone, Copy)]
 enum NetworkSubject {
-    Cut(LinkIndex),
-    Heal(LinkIndex),
+    Change(Change),
+    /// The port is found when it is known who has moved before.
     HostMoves(HostIndex, SwitchIndex),
-    SwitchCrash(SwitchIndex),
-    SwitchKill(SwitchIndex),
-    SwitchRestart(SwitchIndex),
+}
+
+impl From<Change> for NetworkSubject {
+    fn from(change: Change) -> Self {
+        Self::Change(change)
+    }
 }
 
 fn subject(
@@ -133,6 +166,9 @@ fn subject(
     let kind = record.choice("kind")?;
     let (required, optional): (&[&'static str], &[&'static str]) = match kind {
         "cut" | "heal" => (&["link"], &[]),
+        "lose" | "corrupt" => (&["link"], &["from", "one_in", "until"]),
+        "flap" => (&["link", "period", "until"], &[]),
+        "isolate" => (&["switch"], &["until"]),
         "host-moves" => (&["host", "to"], &[]),
         "violate" => (&["flow"], &["level", "size", "period", "until"]),
         "slow-switch" => (&["switch", "extra"], &["until"]),
@@ -143,26 +179,26 @@ fn subject(
         _ => (&["switch"], &[]),
     };
     check_keys(record, kind, required, optional, problems);
+    let of_switch = |change: fn(SwitchIndex) -> Change, problems: &mut Problems| {
+        switch(record, "switch", network, problems).map(|switch| change(switch).into())
+    };
     let of_network = match kind {
-        "cut" => link(record, network, problems).map(NetworkSubject::Cut),
-        "heal" => link(record, network, problems).map(NetworkSubject::Heal),
+        "cut" => link(record, network, problems).map(|link| Change::Cut(link).into()),
+        "heal" => link(record, network, problems).map(|link| Change::Heal(link).into()),
         "host-moves" => {
             let host = host(record, network, problems);
             let to = switch(record, "to", network, problems);
             Some(NetworkSubject::HostMoves(host?, to?))
         }
+        "lose" | "corrupt" | "flap" | "isolate" => {
+            return faults::read(kind, record, network, problems).map(Subject::Fault);
+        }
         "violate" => {
             return violations::read(record, subjects, problems).map(Subject::Flow);
         }
-        "switch-crash" => {
-            switch(record, "switch", network, problems).map(NetworkSubject::SwitchCrash)
-        }
-        "switch-kill" => {
-            switch(record, "switch", network, problems).map(NetworkSubject::SwitchKill)
-        }
-        "switch-restart" => {
-            switch(record, "switch", network, problems).map(NetworkSubject::SwitchRestart)
-        }
+        "switch-crash" => of_switch(Change::SwitchCrash, problems),
+        "switch-kill" => of_switch(Change::SwitchKill, problems),
+        "switch-restart" => of_switch(Change::SwitchRestart, problems),
         _ => return errors::read(kind, record, subjects, problems).map(Subject::Error),
     };
     of_network.map(Subject::Network)
@@ -247,101 +283,6 @@ fn switch(
             };
             problems.report(place, mistake);
             None
-        }
-    }
-}
-
-/// The state of the network between events.
-struct NetworkState<'a> {
-    network: &'a PlannedNetwork,
-    cut: BTreeSet<LinkIndex>,
-    crashed: BTreeSet<SwitchIndex>,
-    /// The switch of each host that has moved.
-    moved: BTreeMap<HostIndex, SwitchIndex>,
-    /// The ports that moved hosts have taken, by switch.
-    added_ports: BTreeMap<SwitchIndex, u32>,
-}
-
-impl<'a> NetworkState<'a> {
-    fn new(network: &'a PlannedNetwork) -> Self {
-        Self {
-            network,
-            cut: BTreeSet::new(),
-            crashed: BTreeSet::new(),
-            moved: BTreeMap::new(),
-            added_ports: BTreeMap::new(),
-        }
-    }
-
-    fn apply(
-        &mut self,
-        subject: NetworkSubject,
-        place: TextSpan,
-        problems: &mut Problems,
-    ) -> Option<Change> {
-        let link_name = |link: LinkIndex| &self.network.links[link.0].name;
-        let switch_name = |switch: SwitchIndex| &self.network.switches[switch.0].name;
-        let result = match subject {
-            NetworkSubject::Cut(link) if !self.cut.insert(link) => {
-                Err(format!("link `{}` is cut already", link_name(link)))
-            }
-            NetworkSubject::Heal(link) if !self.cut.remove(&link) => {
-                Err(format!("link `{}` is not cut", link_name(link)))
-            }
-            NetworkSubject::SwitchCrash(switch) | NetworkSubject::SwitchKill(switch)
-                if !self.crashed.insert(switch) =>
-            {
-                Err(format!(
-                    "switch `{}` has crashed already",
-                    switch_name(switch)
-                ))
-            }
-            NetworkSubject::SwitchRestart(switch) if !self.crashed.remove(&switch) => {
-                Err(format!("switch `{}` has not crashed", switch_name(switch)))
-            }
-            NetworkSubject::HostMoves(host, to) if self.switch_of(host) == Some(to) => {
-                Err(format!(
-                    "host `{}` is at `{}` already",
-                    self.network.hosts[host.0].name,
-                    switch_name(to)
-                ))
-            }
-            NetworkSubject::Cut(link) => Ok(Change::Cut(link)),
-            NetworkSubject::Heal(link) => Ok(Change::Heal(link)),
-            NetworkSubject::SwitchCrash(switch) => Ok(Change::SwitchCrash(switch)),
-            NetworkSubject::SwitchKill(switch) => Ok(Change::SwitchKill(switch)),
-            NetworkSubject::SwitchRestart(switch) => Ok(Change::SwitchRestart(switch)),
-            NetworkSubject::HostMoves(host, to) => Ok(self.move_host(host, to)),
-        };
-        result
-            .map_err(|sentence| problems.report(place, Mistake::EventOutOfOrder { sentence }))
-            .ok()
-    }
-
-    fn switch_of(&self, host: HostIndex) -> Option<SwitchIndex> {
-        let moved = self.moved.get(&host).copied();
-        moved.or_else(|| {
-            let link = self.network.hosts[host.0].link;
-            let link = self.network.links.get(link.0)?;
-            match link.end_opposite(Node::Host(host)).node {
-                Node::Switch(switch) => Some(switch),
-                Node::Host(_) => None,
-            }
-        })
-    }
-
-    fn move_host(&mut self, host: HostIndex, to: SwitchIndex) -> Change {
-        self.moved.insert(host, to);
-        let added = self.added_ports.entry(to).or_default();
-        *added += 1;
-        let links = self.network.switches[to.0].ports.len();
-        let links = u32::try_from(links).expect("the number of links has a limit");
-        Change::HostMoves {
-            host,
-            to: End {
-                node: Node::Switch(to),
-                port: links + *added,
-            },
         }
     }
 }

@@ -1,4 +1,5 @@
 use std::io;
+use std::num::NonZeroU32;
 
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use proptest::prelude::*;
@@ -7,9 +8,9 @@ use units::{BitRate, Delay};
 use super::*;
 use crate::shape::LONGEST_DELAY;
 use crate::{
-    Capture, Change, Criticality, Destination, End, ErrorKind, Excess, FlowIndex, ForeignFrames,
-    HostDiscovery, HostIndex, LinkIndex, Node, PlantedError, Protection, StateChanges, SwitchIndex,
-    Traffic,
+    Capture, Change, Criticality, Destination, Direction, End, ErrorKind, Excess, FlowIndex,
+    ForeignFrames, HostDiscovery, HostIndex, Impairment, LinkIndex, Node, PlantedError, Protection,
+    StateChanges, SwitchIndex, TimedEvent, Traffic,
 };
 
 /// A scenario in which everything is right. Tests add a mistake to it.
@@ -463,6 +464,120 @@ fn refuses(events: &[(&str, &str, &str)], says: &str) {
         .iter()
         .any(|problem| problem.to_string().contains(says));
     assert!(found, "{says}: {error:?}");
+}
+
+#[test]
+fn a_fault_begins_and_ends_by_one_event_and_may_follow_itself() {
+    let events = r#"
+[[events]]
+at = "3 s"
+kind = "lose"
+link = "uplink"
+one_in = 100
+[[events]]
+at = "1 s"
+kind = "lose"
+link = "uplink"
+from = "s1"
+until = "3 s"
+[[events]]
+at = "2 s"
+kind = "isolate"
+switch = "s1"
+until = "4 s"
+"#;
+
+    let events = parse(&(RIGHT.to_owned() + events)).unwrap().events;
+
+    let loss = |direction, one_in| Change::Impair {
+        link: LinkIndex(3),
+        direction,
+        impairment: Impairment::Loss,
+        one_in: NonZeroU32::new(one_in),
+    };
+    let s1 = SwitchIndex(0);
+    let expected = [
+        (1, loss(Direction::From(0), 1)),
+        (2, Change::Isolate(s1)),
+        (3, loss(Direction::From(0), 0)),
+        (3, loss(Direction::Both, 100)),
+        (4, Change::Rejoin(s1)),
+    ];
+    let expected = expected.map(|(at, change)| TimedEvent {
+        at: Duration::from_secs(at),
+        change,
+    });
+    assert_eq!(events, expected);
+}
+
+#[test]
+fn a_link_that_flaps_is_cut_in_every_period_and_whole_at_the_end() {
+    let events = "[[events]]\nat = \"1 s\"\nkind = \"flap\"\nlink = \"uplink\"\n\
+                  period = \"100 ms\"\nuntil = \"1220 ms\"\n";
+
+    let events = parse(&(RIGHT.to_owned() + events)).unwrap().events;
+
+    let at = |ms| Duration::from_ms(ms);
+    let times = [1_000, 1_050, 1_100, 1_150, 1_200, 1_220].map(at);
+    assert_eq!(events.iter().map(|it| it.at).collect::<Vec<_>>(), times);
+    for pair in events.chunks(2) {
+        assert_eq!(pair[0].change, Change::Cut(LinkIndex(3)));
+        assert_eq!(pair[1].change, Change::Heal(LinkIndex(3)));
+    }
+}
+
+#[test]
+fn faults_that_make_no_sense_are_refused() {
+    let lose = |more: &'static str| [("1 s", "lose", more)];
+    for (events, says) in [
+        (&lose("from = \"s1\"")[..], "`link` is missing"),
+        (
+            &lose("link = \"uplink\"\nfrom = \"a\"")[..],
+            "`uplink` has no end at `a`",
+        ),
+        (&lose("link = \"uplink\"\none_in = 0")[..], "out of range"),
+        (
+            &lose("link = \"uplink\"\nuntil = \"1 s\"")[..],
+            "begins at 1 s and ends at 1 s",
+        ),
+        (
+            &[
+                ("1 s", "lose", "link = \"uplink\"\nfrom = \"s1\""),
+                ("2 s", "lose", "link = \"uplink\""),
+            ],
+            "link `uplink` loses frames already",
+        ),
+        (
+            &[
+                ("1 s", "isolate", "switch = \"s1\""),
+                ("2 s", "isolate", "switch = \"s1\""),
+            ],
+            "switch `s1` is isolated already",
+        ),
+        (&[("1 s", "isolate", "switch = \"a\"")], "`a` is a host"),
+        (
+            &[("1 s", "flap", "link = \"uplink\"\nperiod = \"1 ms\"")],
+            "`until` is missing",
+        ),
+        (
+            &[(
+                "1 s",
+                "flap",
+                "link = \"uplink\"\nperiod = \"1 us\"\nuntil = \"2 s\"",
+            )],
+            "the link would be cut 1000000 times",
+        ),
+        (
+            &[(
+                "1 s",
+                "flap",
+                "link = \"uplink\"\nperiod = \"1 ns\"\nuntil = \"2 s\"",
+            )],
+            "the link would be cut",
+        ),
+    ] {
+        refuses(events, says);
+    }
 }
 
 #[test]

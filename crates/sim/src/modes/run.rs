@@ -324,7 +324,6 @@ fn parts(ordeal: &FaultSchedule) -> Parts {
     let link = |ends| LinkPart {
         ends,
         propagation: PROPAGATION,
-        loss_ppm: 0,
     };
     let trunks = topology.cables.iter().map(|ends| link(*ends));
     let hosts = (0..topology.switches).map(|host| {

@@ -52,7 +52,6 @@ pub(super) fn parts(
     let link = |ends| LinkPart {
         ends,
         propagation: PROPAGATION,
-        loss_ppm: 0,
     };
     let trunks = topology.cables.iter().map(|ends| link(*ends));
     let to_hosts = hosts.iter().enumerate().map(|(host, switch)| {

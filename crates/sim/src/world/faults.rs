@@ -37,8 +37,16 @@ impl World {
                 self.set_cables_of(switch, false);
             }
             Fault::Kill { switch } => self.kill(switch),
-            Fault::Silence { link } => {
-                self.network.cable(number(link)).set_whole(false);
+            Fault::Impair {
+                link,
+                direction,
+                impairment,
+                one_in,
+            } => {
+                let cable = self.network.cable(number(link));
+                for end in direction.ends() {
+                    cable.impair(end, impairment, one_in);
+                }
             }
             Fault::Empty { switch } => self.meddle(switch, &deletion()),
             Fault::Isolate { switch } => self.switches[switch].is_isolated = true,

@@ -48,8 +48,6 @@ pub struct Blueprint {
     pub intruders: Vec<Intruder>,
     /// What is done with frames that no flow claims.
     pub applications: Vec<ApplicationKind>,
-    /// How many of a million frames are lost on each link between switches.
-    pub loss_ppm: u32,
     /// How budgets are fitted to the flows; nothing if they are fixed.
     pub fit: Option<Spare>,
     /// Whether a machine holds single frames up.
@@ -114,6 +112,8 @@ pub struct Wish {
 pub enum HealedBy {
     Controller,
     Switches,
+    /// Nobody has to: two ways carry the flow at the same time.
+    Copies,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,7 +146,6 @@ impl Blueprint {
             wishes: Vec::new(),
             intruders: Vec::new(),
             applications: vec![ApplicationKind::Deterministic],
-            loss_ppm: 0,
             fit: None,
             interrupted: false,
             budgets: Budgets {
@@ -184,7 +183,6 @@ impl Blueprint {
             }],
             intruders: Vec::new(),
             applications: vec![ApplicationKind::Deterministic],
-            loss_ppm: 0,
             fit: None,
             interrupted: false,
             budgets: AMPLE,
@@ -252,7 +250,6 @@ impl Blueprint {
             wishes: (0..240).map(wish).collect(),
             intruders: Vec::new(),
             applications: vec![ApplicationKind::Deterministic],
-            loss_ppm: 0,
             fit: None,
             interrupted: false,
             budgets: Budgets {
@@ -359,7 +356,6 @@ impl Blueprint {
         let links = self.links.iter().enumerate().map(|(index, ends)| LinkPart {
             ends: ends.map(|switch| self.end(switch, self.port(switch, index))),
             propagation: PROPAGATION,
-            loss_ppm: self.loss_ppm,
         });
         let cables = self
             .hosts
@@ -374,7 +370,6 @@ impl Blueprint {
                     self.end(switch, self.port(switch, self.links.len() + host)),
                 ],
                 propagation: PROPAGATION,
-                loss_ppm: 0,
             });
         Parts {
             seed: self.seed,
@@ -433,6 +428,7 @@ impl Blueprint {
                     interruption: INTERRUPTION,
                     covers: Cover::CarrierLoss,
                 },
+                HealedBy::Copies => Protection::Seamless,
             },
             modes: None,
         }

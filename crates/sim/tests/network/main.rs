@@ -8,6 +8,7 @@
 
 mod blueprint;
 mod excess;
+mod faults;
 mod half_deployed;
 mod intents;
 mod intruders;
@@ -19,9 +20,11 @@ mod silence;
 mod states;
 mod stays;
 
+use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 
 use controller::northbound::{Event, Travels};
+use scenario::{Direction, Impairment};
 use sim::Engine;
 use sim::parts::Fault;
 use sim::servers::random::Random;
@@ -197,10 +200,16 @@ fn flows_follow_a_host_that_moves() {
 
 #[test]
 fn what_a_bad_link_loses_is_counted_as_lost_and_nothing_else_is() {
-    let mut blueprint = Blueprint::one_flow();
-    blueprint.loss_ppm = 50_000;
+    let blueprint = Blueprint::one_flow();
+    let bad = (0..blueprint.links.len()).map(|link| Fault::Impair {
+        link,
+        direction: Direction::Both,
+        impairment: Impairment::Loss,
+        one_in: NonZeroU32::new(20),
+    });
+    let bad: Vec<_> = bad.map(|fault| (Duration::ZERO, fault)).collect();
 
-    let outcome = run(&blueprint, &[], Duration::from_secs(2));
+    let outcome = run(&blueprint, &bad, Duration::from_secs(2));
 
     let [flow] = &outcome.flows[..] else {
         panic!("one flow was asked for");
@@ -255,6 +264,7 @@ fn assert_promise_held(
     let lost_for = match wish.healed_by {
         HealedBy::Controller => INTERRUPTION,
         HealedBy::Switches => CARRIER_DETECTION,
+        HealedBy::Copies => Duration::ZERO,
     };
     for run in record.receivers.iter().flat_map(|one| &one.loss_runs) {
         assert!(

@@ -50,10 +50,7 @@ fn no_promise_is_said_to_hold_while_frames_are_lost_for_longer_than_it_takes_to_
 fn what_no_promise_covers_is_said_so() {
     let blueprint = Blueprint::two_ways();
     let cut = Duration::from_secs(2);
-    let faults = [
-        (cut, Fault::Cut { link: 0 }),
-        (cut, Fault::Silence { link: 2 }),
-    ];
+    let faults = [(cut, Fault::Cut { link: 0 }), (cut, Fault::silence(2))];
 
     let outcome = run_asking(&blueprint, &faults, &questions(), Duration::from_secs(12));
 
@@ -125,7 +122,7 @@ fn draw(random: &mut Random, blueprint: &Blueprint) -> Vec<(Duration, Fault)> {
         let cable = random.index(links + hosts);
         let (wrong, right) = match random.index(6) {
             0 => (Fault::Cut { link: cable }, Fault::Heal { link: cable }),
-            1 => (Fault::Silence { link }, Fault::Heal { link }),
+            1 => (Fault::silence(link), Fault::end_silence(link)),
             2 => (Fault::Kill { switch }, Fault::Restart { switch }),
             3 => (Fault::Crash { switch }, Fault::Restart { switch }),
             4 => (Fault::Isolate { switch }, Fault::Rejoin { switch }),

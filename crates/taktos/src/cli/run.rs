@@ -361,9 +361,9 @@ pub fn explain(error: &ExperimentError) -> Exit {
     match error {
         ExperimentError::Stopped => Exit::Interrupted,
         ExperimentError::Lab(error) if is_of_the_machine(error) => Exit::Lacking,
-        ExperimentError::FrameTooShort { .. } | ExperimentError::NotInTheLab { .. } => {
-            Exit::BadInput
-        }
+        ExperimentError::FrameTooShort { .. }
+        | ExperimentError::NotInTheLab { .. }
+        | ExperimentError::FaultTakesThePlaceOfXdp { .. } => Exit::BadInput,
         ExperimentError::Lab(_)
         | ExperimentError::Store(_)
         | ExperimentError::Capture { .. }

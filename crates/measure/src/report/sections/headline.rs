@@ -69,6 +69,22 @@ fn world(world: &str) -> String {
     }
 }
 
+/// Says what of the losses is accounted for.
+fn lost_to(interruptions: u64, faults: u64) -> String {
+    let parts = [
+        (interruptions, "in interruptions after failures"),
+        (faults, "to planted faults"),
+    ];
+    let parts = parts.iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<_> = parts
+        .map(|(count, how)| format!("{} {how}", whole(*count)))
+        .collect();
+    match parts.is_empty() {
+        true => "outside of interruptions".to_owned(),
+        false => parts.join(", "),
+    }
+}
+
 fn figures(report: &Report) -> Vec<KeyFigure> {
     let promised = || {
         report
@@ -105,10 +121,7 @@ fn figures(report: &Report) -> Vec<KeyFigure> {
         figure(
             "of them lost",
             whole(lost),
-            match excused {
-                0 => "outside of interruptions".to_owned(),
-                excused => format!("{} in interruptions after failures", whole(excused)),
-            },
+            lost_to(excused, sum(|flow| flow.lost_to_faults)),
         ),
     ];
     if let Some(flow) = longest.filter(|flow| flow.interruption_ns > 0) {

@@ -152,10 +152,17 @@ impl Axes {
         );
         let y = TOP - 8.0;
         let (class, symbol) = match event.kind {
-            EventKind::Cut | EventKind::SwitchCrash | EventKind::SwitchKill => {
-                ("event failure", cross((x, y), 4.5))
-            }
-            EventKind::Heal | EventKind::SwitchRestart | EventKind::HostMove => (
+            EventKind::Cut
+            | EventKind::SwitchCrash
+            | EventKind::SwitchKill
+            | EventKind::Lossy
+            | EventKind::Corrupting
+            | EventKind::Isolate => ("event failure", cross((x, y), 4.5)),
+            EventKind::Heal
+            | EventKind::SwitchRestart
+            | EventKind::HostMove
+            | EventKind::Unimpaired
+            | EventKind::Rejoin => (
                 "event repair",
                 polygon([(x, y - 5.0), (x + 5.0, y + 4.0), (x - 5.0, y + 4.0)]).class("mark"),
             ),
