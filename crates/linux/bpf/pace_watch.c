@@ -86,8 +86,9 @@ struct device {
 	u64 span_taken;
 	u64 span_expected;
 	u64 span_held; /* the frames of these that were held up */
-	u64 span_held_taken;
+	u64 span_held_taken; /* by these and the one behind each */
 	u64 span_held_expected;
+	u64 was_held; /* whether the last one was */
 	struct slowness processor;
 	struct slowness link;
 };
@@ -192,11 +193,14 @@ INLINE void gap_ended(struct device *device, u64 now)
 	device->span_frames += 1;
 	device->span_taken += taken;
 	device->span_expected += expected;
-	if (taken > expected + expected / 4 + HELD_UP_NS) {
-		device->span_held += 1;
+	u64 is_held = taken > expected + expected / 4 + HELD_UP_NS;
+	device->span_held += is_held;
+	/* The next one leaves the earlier by that. */
+	if (is_held || device->was_held) {
 		device->span_held_taken += taken;
 		device->span_held_expected += expected;
 	}
+	device->was_held = is_held;
 	if (device->span_expected < SPAN_NS)
 		return;
 	struct look look = {

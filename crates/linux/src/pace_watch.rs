@@ -45,7 +45,7 @@ const MEMBERS: [(&str, &str, &str); 12] = [
 const COOKIE: usize = 0;
 const MOST: usize = 1;
 const BYTE_PS: usize = 2;
-const PROCESSOR: usize = 13;
+const PROCESSOR: usize = 14;
 const LINK: usize = PROCESSOR + SLOWNESS_WORDS;
 const DEVICE_WORDS: usize = LINK + SLOWNESS_WORDS;
 /// The words of what shows that somebody is slow, from when on first.
