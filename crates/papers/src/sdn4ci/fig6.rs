@@ -155,7 +155,7 @@ impl Healing {
 struct Seen {
     /// One for each failure.
     interruptions: Vec<Duration>,
-    /// Of each that the controller healed: what it knew late, thought about and sent.
+    /// Of those links for which the controller did it: until it knew, decided, and was obeyed.
     parts: [Vec<Duration>; 3],
     lost: u64,
     doubled: u64,
@@ -257,7 +257,8 @@ fn failures(
         let scenario = scenario.map_err(|error| error.to_string())?;
         let stop = AtomicBool::new(false);
         let report = Experiment::deciding(&scenario, &stop).run(place, &mut Nobody);
-        seen.take(&report.map_err(|error| error.to_string())?, failure)?;
+        let report = report.map_err(|error| error.to_string())?;
+        seen.take(&report, (failure, healing))?;
     }
     Ok(seen)
 }
@@ -278,7 +279,11 @@ fn script(times: u32, (failure, healing): (Failure, Healing), random: &mut Seede
 }
 
 impl Seen {
-    fn take(&mut self, report: &Report, failure: Failure) -> Result<(), String> {
+    fn take(
+        &mut self,
+        report: &Report,
+        (failure, healing): (Failure, Healing),
+    ) -> Result<(), String> {
         let flow = report.flows.first().filter(|flow| flow.admitted);
         let flow = flow.ok_or("the flow was refused")?;
         if !flow.facts.routes.iter().flatten().any(|node| node == "s2") {
@@ -287,7 +292,8 @@ impl Seen {
         for event in report.events.iter().filter(|event| failure.is(event)) {
             let outage = event.outage_ns.get(FLOW).copied().unwrap_or(0);
             self.interruptions.push(Duration::from_ns(outage));
-            if let Some(restored) = event.restoration {
+            // Where switches heal, the controller is told of it afterwards.
+            if let Some(restored) = event.restoration.filter(|_| healing == Healing::Restore) {
                 let parts = [
                     restored.detection_ns,
                     restored.controller_ns,
@@ -425,6 +431,14 @@ mod tests {
                 assert!(within.contains(interruption), "{failure:?}: {interruption}");
             }
             assert!(seen.lost >= 5, "{failure:?}: {seen:?}");
+            // A killed switch is no link of which the controller says what it did.
+            let told = healing == Healing::Restore && failure != Failure::Killed;
+            let parts = seen.parts.map(|part| part.len());
+            assert_eq!(
+                parts,
+                [if told { 5 } else { 0 }; 3],
+                "{failure:?}, {healing:?}"
+            );
         }
     }
 
