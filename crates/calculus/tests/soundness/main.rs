@@ -26,8 +26,8 @@ use simulation::{Caught, Conditions, Detour, Emission, Observation, Outage};
 use units::{BitRate, DataSize, Delay};
 use wiring::{Shape, Wiring};
 
-const RUNS: u64 = 2_000;
-const RUNS_OF_A_SHAPE: u64 = 500;
+const RUNS: u64 = 1_200;
+const RUNS_OF_A_SHAPE: u64 = 300;
 const LINK: BitRate = BitRate::from_mbps(100);
 const FULL_FRAME: DataSize = DataSize::from_bytes(1_538);
 /// How long sources send.
