@@ -292,6 +292,7 @@ impl Controller {
             | Message::SetAsync(_)
             | Message::MeterMod(_)
             | Message::Stream(_)
+            | Message::Bfd(_)
             | Message::Hop(_) => {}
         }
     }

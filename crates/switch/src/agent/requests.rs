@@ -123,6 +123,7 @@ impl Agent {
             }
             Message::BundleAdd(add) => self.bundle_add(now, pipeline, id, transaction, &add)?,
             Message::Mode(message) => self.mode_message(now, pipeline, id, &message)?,
+            Message::Bfd(config) => self.bfd_config(now, pipeline, id, &config)?,
             Message::Hop(message) => self.hop_message(now, pipeline, id, &message)?,
             Message::Experimenter(message) => return unknown(&message),
             // What only a switch says, and what this switch does not have.
