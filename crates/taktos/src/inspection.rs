@@ -7,6 +7,7 @@
 //! A further topic is a variant of [`Topic`], a function that asks, and a list of
 //! columns.
 
+mod bfd;
 mod engine;
 mod entries;
 mod extension;
@@ -45,6 +46,8 @@ pub enum Topic {
     Monitors,
     /// How long the frames of each entry stayed, of queues that are watched.
     Hops,
+    /// Whether neighbours are there that are asked for it.
+    Bfd,
 }
 
 /// What there is to show.
@@ -82,6 +85,7 @@ impl Topic {
             Self::Modes => "modes",
             Self::Monitors => "monitors",
             Self::Hops => "hops",
+            Self::Bfd => "bfd",
         }
     }
 
@@ -102,6 +106,7 @@ impl Topic {
             Self::Modes => modes::TRUNK_COLUMNS,
             Self::Monitors => modes::MONITOR_COLUMNS,
             Self::Hops => hops::COLUMNS,
+            Self::Bfd => bfd::COLUMNS,
         }
     }
 
@@ -120,6 +125,7 @@ impl Topic {
             Self::Engine => "nothing is in the tables, or the core handles every frame",
             Self::Modes => "no trunks: the switch takes part in no mode",
             Self::Monitors => "no flow is watched",
+            Self::Bfd => "no port asks its neighbour whether it is there",
             Self::Hops => "no frame has left through a watched queue",
         }
     }
@@ -144,6 +150,7 @@ impl Topic {
             Self::Modes => return modes::modes(client),
             Self::Hops => return hops::hops(client),
             Self::Monitors => modes::monitors(client),
+            Self::Bfd => bfd::sessions(client),
         };
         rows.map(Shown::from)
     }

@@ -52,6 +52,8 @@ enum TopicName {
     Monitors,
     /// How long the frames of each entry stayed, of queues that a controller watches.
     Hops,
+    /// Whether neighbours are there that are asked for it (BFD).
+    Bfd,
 }
 
 impl From<TopicName> for Topic {
@@ -70,6 +72,7 @@ impl From<TopicName> for Topic {
             TopicName::Modes => Self::Modes,
             TopicName::Monitors => Self::Monitors,
             TopicName::Hops => Self::Hops,
+            TopicName::Bfd => Self::Bfd,
         }
     }
 }
