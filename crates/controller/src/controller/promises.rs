@@ -28,6 +28,7 @@ use crate::ways::KnownWays;
 use super::context::Memory;
 use super::contracts::ContractWatch;
 use super::hops::HopBudgets;
+use super::neighbours::ToldSessions;
 use super::profile_watch::ProfileWatch;
 use super::requests::Desk;
 use super::{Context, ModeDesk, Network, Owners, Tables, Topology};
@@ -95,6 +96,7 @@ pub struct Promises {
     pub desk: Desk,
     pub judging: Judging,
     pub hops: HopBudgets,
+    pub sessions: ToldSessions,
     pub profiles: ProfileWatch,
     pub contracts: ContractWatch,
 }
@@ -107,6 +109,7 @@ impl Promises {
             desk: Desk::default(),
             judging: Judging::new(now),
             hops: HopBudgets::new(watch_hops),
+            sessions: ToldSessions::default(),
             profiles: ProfileWatch::default(),
             contracts: ContractWatch::default(),
         }

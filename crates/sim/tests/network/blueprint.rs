@@ -112,6 +112,8 @@ pub struct Wish {
 pub enum HealedBy {
     Controller,
     Switches,
+    /// Switches, faults that nobody reports included.
+    SwitchesWhateverFails,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,6 +194,14 @@ impl Blueprint {
     pub fn one_flow_healed_by_switches() -> Self {
         let mut one = Self::one_flow();
         one.wishes[0].healed_by = HealedBy::Switches;
+        one
+    }
+
+    /// Returns the same ring, whose switches notice themselves that a link carries nothing.
+    pub fn one_flow_healed_whatever_fails() -> Self {
+        let mut one = Self::one_flow();
+        one.wishes[0].rate = BitRate::from_bps(500_000);
+        one.wishes[0].healed_by = HealedBy::SwitchesWhateverFails;
         one
     }
 
@@ -427,6 +437,10 @@ impl Blueprint {
                 HealedBy::Switches => Protection::FastFailover {
                     interruption: INTERRUPTION,
                     covers: Cover::CarrierLoss,
+                },
+                HealedBy::SwitchesWhateverFails => Protection::FastFailover {
+                    interruption: INTERRUPTION,
+                    covers: Cover::Any,
                 },
             },
             modes: None,

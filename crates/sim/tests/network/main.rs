@@ -13,6 +13,7 @@ mod intents;
 mod intruders;
 mod masters;
 mod moves;
+mod neighbours;
 mod profiles;
 mod run;
 mod silence;
@@ -254,7 +255,7 @@ fn assert_promise_held(
     // No switch waits for the controller: nothing is lost that is sent once it sees the cut.
     let lost_for = match wish.healed_by {
         HealedBy::Controller => INTERRUPTION,
-        HealedBy::Switches => CARRIER_DETECTION,
+        HealedBy::Switches | HealedBy::SwitchesWhateverFails => CARRIER_DETECTION,
     };
     for run in record.receivers.iter().flat_map(|one| &one.loss_runs) {
         assert!(

@@ -103,8 +103,7 @@ impl Agent {
                 self.port_mod(pipeline, &port_mod)?;
             }
             Message::TableMod(table_mod) => {
-                self.may_change(id)?;
-                check_table_mod(pipeline, table_mod)?;
+                (self.may_change(id)).and_then(|()| check_table_mod(pipeline, table_mod))?;
             }
             Message::MultipartRequest(request) => {
                 if let RequestBody::TableFeatures(tables) = request.body {
