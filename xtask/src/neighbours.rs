@@ -10,7 +10,8 @@ use crate::workspace::Workspace;
 /// Python environments, by their lists in `neighbours/`.
 const ENVIRONMENTS: [&str; 3] = ["faucet", "open61850", "os-ken"];
 /// Programs, with arguments that try them out, and the Debian package of each.
-const PROGRAMS: [(&str, &[&str], &str); 9] = [
+const PROGRAMS: [(&str, &[&str], &str); 10] = [
+    ("/usr/lib/frr/bfdd", &["--version"], "frr"),
     ("ip", &["-V"], "iproute2"),
     ("mn", &["--version"], "mininet"),
     ("ovs-vswitchd", &["--version"], "openvswitch-switch"),

@@ -16,6 +16,7 @@
 mod corrected;
 mod modal;
 mod reserved_queues;
+mod sessions;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,6 +41,7 @@ use modal::Modal;
 
 pub use calculus::admission::{Constraint, Fits, FlowId as ReservationId};
 pub use corrected::{Correction, Uncorrectable};
+pub use sessions::SessionRooms;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LedgerPlace {
@@ -88,6 +90,8 @@ pub struct Reservations {
     crowded: BTreeMap<LedgerPlace, Constraint>,
     links: Vec<LinkEnds>,
     failures: BTreeMap<LinkEnds, FailureId>,
+    /// The packets by which neighbours ask each other whether they are there.
+    sessions: SessionRooms,
     /// How often something was reserved or given back.
     changes: u64,
 }
@@ -112,6 +116,7 @@ impl Reservations {
             crowded: BTreeMap::new(),
             links: Vec::new(),
             failures: BTreeMap::new(),
+            sessions: SessionRooms::default(),
             changes: 0,
         };
         for (datapath, switch) in &config.switches {
@@ -139,6 +144,21 @@ impl Reservations {
     ///
     /// If the requirement has no deadline: best effort reserves nothing.
     pub fn reserve(
+        &mut self,
+        requirement: &Requirement,
+        source: PortId,
+        ways: &Ways,
+    ) -> Result<Reserved, Box<Refused>> {
+        let [sessions, made] = self.reserve_sessions(requirement, ways)?;
+        let reserved = self.reserve_way(requirement, source, ways);
+        match &reserved {
+            Ok(reserved) => self.sessions.use_by(reserved.id, sessions),
+            Err(_) => self.undo_sessions(&made),
+        }
+        reserved
+    }
+
+    fn reserve_way(
         &mut self,
         requirement: &Requirement,
         source: PortId,
@@ -310,6 +330,11 @@ impl Reservations {
         says_more.then(|| TokenBucket::new(link, two_frames))
     }
 
+    /// Returns the sessions that there is room for.
+    pub(crate) const fn sessions(&self) -> &SessionRooms {
+        &self.sessions
+    }
+
     /// Returns the ledger of all reservations.
     pub(crate) fn ledger(&self) -> &Ledger {
         &self.ledger
@@ -319,6 +344,9 @@ impl Reservations {
     pub fn release(&mut self, id: ReservationId) {
         self.changes += 1;
         self.ledger.withdraw(id);
+        for idle in self.sessions.leave(id) {
+            self.ledger.withdraw(idle);
+        }
         if let Some(modal) = &mut self.modal {
             modal.release(id);
         }

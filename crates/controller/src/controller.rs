@@ -47,6 +47,7 @@ mod mobility;
 mod mode_control;
 mod names;
 mod naming;
+mod neighbours;
 mod network;
 mod other_masters;
 mod owners;

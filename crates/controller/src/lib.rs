@@ -66,6 +66,7 @@ pub mod link_trust;
 mod mac_table;
 pub mod mastery;
 pub mod modes;
+pub mod neighbour_sessions;
 pub mod northbound;
 pub mod outbox;
 pub mod packet_in_classes;

@@ -36,7 +36,7 @@ INLINE int lives(const u64 *bucket)
 	u64 watched = bucket[BUCKET_WATCHES];
 	if (flags & BUCKET_WATCHES_PORT) {
 		const u64 *port = record(&ports, low(watched));
-		if (port && high(READ_ONCE(port[PORT_INTERFACE])) & PORT_IS_UP)
+		if (port && high(READ_ONCE(port[PORT_INTERFACE])) & PORT_IS_LIVE)
 			return 1;
 	}
 	if (flags & BUCKET_WATCHES_GROUP) {

@@ -398,6 +398,27 @@ CHECKED_ONCE int read_headers(struct plan *plan)
 	return plan ? read_key(plan) : TO_CORE;
 }
 
+#define TYPE_BFD 0x0f01
+#define BFD_PORT 3784
+
+/* Returns whether a frame may be of the neighbour's session with this port, which is the
+ * core's: bare, over IPv4, or a question for an address. Options of IPv4 are the core's
+ * to read. */
+INLINE int may_be_of_session(struct __sk_buff *frame, const struct plan *plan)
+{
+	const struct form *form = &plan->work.form;
+	if (form->tag_count || form->redundancy)
+		return 0;
+	u32 type = u16_at(form, TYPE_AT);
+	if (type == TYPE_BFD || type == TYPE_ARP)
+		return 1;
+	u8 packet[24];
+	if (type != TYPE_IPV4 || skb_load_bytes(frame, NETWORK_AT, packet, sizeof(packet)))
+		return 0;
+	return packet[9] == PROTO_UDP &&
+	       (packet[0] != 0x45 || (packet[22] << 8 | packet[23]) == BFD_PORT);
+}
+
 /* Returns whether a frame of type 802.3 has another type in a header of its own,
  * which the core reads. */
 INLINE int has_snap(struct __sk_buff *frame, const struct plan *plan)

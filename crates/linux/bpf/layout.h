@@ -86,6 +86,8 @@
 #define PORT_SENDS_FLOODS (1u << 2)
 #define PORT_NO_RECEIVE (1u << 3)
 #define PORT_IS_TRUNK (1u << 4)
+#define PORT_IS_LIVE (1u << 5)
+#define PORT_HAS_SESSION (1u << 6)
 
 #define TABLE_SINCE_0 0
 #define TABLE_SINCE_1 1

@@ -34,12 +34,14 @@ INLINE void take_up(struct plan *plan, const u64 *setting)
 }
 
 /* Finds out what becomes of the frame. */
-INLINE int make_plan(struct __sk_buff *frame, struct plan *plan)
+INLINE int make_plan(struct __sk_buff *frame, struct plan *plan, u32 state)
 {
 	reset(plan);
 	int outcome = load(frame, plan);
 	if (outcome)
 		return outcome;
+	if (unlikely(state & PORT_HAS_SESSION) && may_be_of_session(frame, plan))
+		return TO_CORE;
 	if (has_snap(frame, plan))
 		return TO_CORE;
 	outcome = read_key(plan);
@@ -75,7 +77,7 @@ INLINE int receive(struct __sk_buff *frame, struct plan *plan, const u64 *port)
 	else if (plan->flags & FLAG_ALL_TO_CORE)
 		outcome = TO_CORE;
 	else
-		outcome = make_plan(frame, plan);
+		outcome = make_plan(frame, plan, state);
 	switch (outcome) {
 	case TO_CORE:
 	case TOO_FAR:

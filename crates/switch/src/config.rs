@@ -2,6 +2,7 @@
 
 use units::{BitRate, Duration};
 use wire::ethernet::MacAddress;
+use wire::openflow::taktos::PortSession;
 use wire::openflow::{DatapathId, PortNumber};
 
 /// How many frames a queue holds where nothing else is said, in every engine: what the
@@ -52,6 +53,9 @@ pub struct Config {
     /// What the switch remembers about stations when it treats frames like a
     /// bridge.
     pub mac_table: MacTableConfig,
+    /// Over which ports it asks its neighbours whether they are there, whatever controllers
+    /// want.
+    pub sessions: Vec<PortSession>,
     /// What the switch runs on, in the words that controllers get, of which they see
     /// up to 255 bytes.
     pub hardware: String,
@@ -180,6 +184,7 @@ impl Config {
                 capacity: 4_096,
                 age_max: Duration::from_secs(300),
             },
+            sessions: Vec::new(),
             hardware: "software switch".to_owned(),
             seed: 0,
         };

@@ -11,6 +11,7 @@ use wire::openflow::{ControllerLength, PacketInReason, PortConfig, PortNumber};
 
 use crate::action::{Action, Program, Target};
 use crate::action_set::ActionSet;
+use crate::bfd::BfdKeeper;
 use crate::bucket_choice::FlowHash;
 use crate::buffer_pool::{Arrival, BufferPool, SlotIndex};
 use crate::compiled::Form;
@@ -37,9 +38,9 @@ const TRANSMISSIONS_MAX: usize = 1024;
 /// How many waiting frames are dropped or moved in one call, as a change of mode
 /// wants it: others have to wait for that.
 const JUDGED_MAX: usize = 64;
-/// Frames of its own that a switch holds at a port: one that waits, and one or two on
-/// their way out.
-const OWN_FRAMES_A_PORT: usize = 3;
+/// Frames of its own that a switch holds at a port: one that waits ahead of all others, one
+/// or two on their way out, and those of BFD that wait behind a frame.
+const OWN_FRAMES_A_PORT: usize = 6;
 /// How many frames may be on their way to the agent.
 const PACKET_INS_MAX: usize = 64;
 /// How many buffers the switch uses beyond what waits in queues: the frame at
@@ -108,6 +109,8 @@ pub(crate) struct Egress {
     pub(crate) modes: ModeKeeper,
     /// How long the frames of each entry stay.
     pub(crate) hops: HopMonitor,
+    /// Which neighbours are asked whether they are there.
+    pub(crate) bfd: BfdKeeper,
     packet_ins: Budget,
     discovery: Budget,
     catch_up: Duration,
@@ -157,6 +160,7 @@ impl Egress {
             level: Level::LOWEST,
             modes: ModeKeeper::new(now, config.datapath_id),
             hops: HopMonitor::new(now, config.ports.len()),
+            bfd: BfdKeeper::new(config.seed, config.datapath_id),
             packet_ins: Budget::new(now, config.packet_ins),
             discovery: Budget::new(now, config.discovery),
             catch_up: config.catch_up,
@@ -353,7 +357,10 @@ impl Egress {
         if now >= self.modes.beat_due() {
             self.beat(now);
         }
-        self.next_start = self.modes.beat_due();
+        if now >= self.bfd.due() {
+            self.serve_sessions(now);
+        }
+        self.next_start = self.modes.beat_due().min(self.bfd.due());
         let mut judged = 0;
         for at in (0..).map(PortIndex).take(self.ports.len()) {
             while self.transmissions.len() < TRANSMISSIONS_MAX
@@ -407,16 +414,7 @@ impl Egress {
         };
         let (sending, replaced) = self.ports[at.at()].send_ahead(now, slot, bytes.len());
         match sending {
-            Sending::Begins(departs) => {
-                self.counters.sent += 1;
-                self.transmissions.push_back(Transmission {
-                    port: at,
-                    slot,
-                    departs,
-                    queue: URGENT,
-                    hop: None,
-                });
-            }
+            Sending::Begins(departs) => self.begin_own(at, slot, departs),
             Sending::Waits => {
                 let start = self.ports[at.at()].next_start();
                 self.next_start = self.next_start.min(start.unwrap_or(now));
@@ -426,6 +424,18 @@ impl Egress {
             Some(replaced) => self.pool.release(replaced),
             None => self.counters.outputs += 1,
         }
+    }
+
+    /// Notes that the transmission of a frame of the switch itself begins.
+    pub(crate) fn begin_own(&mut self, port: PortIndex, slot: SlotIndex, departs: Instant) {
+        self.counters.sent += 1;
+        self.transmissions.push_back(Transmission {
+            port,
+            slot,
+            departs,
+            queue: URGENT,
+            hop: None,
+        });
     }
 
     /// Makes sure that nothing due at an instant is missed.

@@ -12,7 +12,7 @@
 //!
 //! A bucket is alive if the port or the group that it watches is, and always if
 //! it watches nothing; a group is alive if one of its buckets is. Whether a port
-//! is up is looked at when a frame comes. Whether a group is alive is kept, and
+//! is live is looked at when a frame comes. Whether a group is alive is kept, and
 //! found anew when a link or a group changes.
 
 use std::collections::BTreeMap;
@@ -326,7 +326,7 @@ impl GroupTable {
         match (bucket.watch.port, bucket.watch.group) {
             (None, None) => true,
             (port, group) => {
-                port.is_some_and(|port| ports[port.at()].is_up())
+                port.is_some_and(|port| ports[port.at()].is_live())
                     || group.is_some_and(|group| self.group(group).live)
             }
         }

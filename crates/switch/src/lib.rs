@@ -21,6 +21,7 @@
 //! | how is a header changed? | `frame_changes`, `rewrite`, `tags`, `time_to_live`, `checksum`, `crc32c` |
 //! | when does it leave? | `egress`, `port`, `egress_queue` |
 //! | what does a frame cost at most? | `cost` |
+//! | is the neighbour of a port there? | `bfd` |
 //! | how long did it stay? | `residence`, `hops` |
 //! | where does a frame go that nobody decides about? | `normal`, `mac_table` |
 //! | how do others walk the tables in its place? | `compiled` |
@@ -29,6 +30,7 @@
 mod action;
 mod action_set;
 mod agent;
+mod bfd;
 mod bucket_choice;
 mod buffer_pool;
 mod checksum;

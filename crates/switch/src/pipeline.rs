@@ -154,6 +154,11 @@ impl Pipeline {
     ) {
         self.egress.counters.frames += 1;
         let port = self.egress.find_port(number);
+        if port.is_some_and(|port| self.egress.port(port).bfd.is_some())
+            && self.hears(now, port, frame)
+        {
+            return;
+        }
         let packet = port.and_then(|port| self.admit(port, number, frame));
         match packet {
             Some(packet) if self.drops(&packet) => self.drop_fragment(&packet),
@@ -166,6 +171,13 @@ impl Pipeline {
             },
             None => self.egress.counters.refused += 1,
         }
+    }
+
+    /// Returns whether a frame is one of the session of the port by which it came.
+    #[cold]
+    fn hears(&mut self, now: Instant, port: Option<PortIndex>, frame: Arrival<'_>) -> bool {
+        let up = port.filter(|port| self.egress.port(*port).is_up());
+        up.is_some_and(|port| self.egress.hear_neighbour(now, port, frame.bytes))
     }
 
     /// Takes a frame that a controller sends, and does with it what it says.

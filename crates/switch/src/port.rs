@@ -15,6 +15,7 @@ use wire::mode_signal::Level;
 use wire::openflow;
 use wire::openflow::taktos::{QueuedFrameAction, QueuedFrameActions};
 
+use crate::bfd::PortSession;
 use crate::buffer_pool::SlotIndex;
 use crate::config::{Pacing, PortConfig};
 use crate::counters::{PortCounters, QueueTally};
@@ -78,6 +79,10 @@ pub(crate) struct Port {
     pub(crate) since: Instant,
     /// The switch at the other end, if signals of modes come and go here.
     pub(crate) far_end: Option<FarEnd>,
+    /// What asks all the time whether the neighbour is there, if something does.
+    pub(crate) bfd: Option<Box<PortSession>>,
+    /// Whether that took the port for live when it was looked at last.
+    pub(crate) was_live: bool,
     pace: Option<Pace>,
     queues: [EgressQueue; QUEUES],
     /// A bit for every queue that is not empty.
@@ -103,6 +108,8 @@ impl Port {
             ahead: None,
             turns: 0,
             far_end: None,
+            bfd: None,
+            was_live: true,
             busy_until: now,
         }
     }
@@ -115,6 +122,12 @@ impl Port {
     /// Returns whether the port is there for frames at all.
     pub(crate) fn is_up(&self) -> bool {
         self.link == Link::Up && !self.forbids(openflow::PortConfig::PORT_DOWN)
+    }
+
+    /// Returns whether it is up and its neighbour there, as far as anybody asks for that: what
+    /// groups watch, OF13 clause 6.5.
+    pub(crate) fn is_live(&self) -> bool {
+        self.is_up() && self.bfd.as_ref().is_none_or(|session| session.is_live())
     }
 
     /// Returns whether frames may leave here.

@@ -3,6 +3,7 @@
 
 use units::{BitRate, Instant};
 use wire::openflow::PortNumber;
+use wire::openflow::taktos::{PortSession, SessionOwner};
 
 use crate::agent::{Agent, CloseReason, ConnectionId, Demand, Peer, earlier};
 use crate::buffer_pool::{Arrival, SlotIndex};
@@ -172,7 +173,8 @@ impl Switch {
     ///
     /// If the configuration has two ports with the same number, a port with a
     /// reserved number other than that of the own host, more than
-    /// [`PORTS_MAX`](crate::PORTS_MAX) ports, or no table.
+    /// [`PORTS_MAX`](crate::PORTS_MAX) ports, no table, or a session of no port or
+    /// with numbers that make no sense.
     #[must_use]
     pub fn new(now: Instant, config: Config) -> Self {
         let mut switch = Self {
@@ -184,6 +186,12 @@ impl Switch {
             sending: Vec::new(),
         };
         switch.agent.note_contact(&mut switch.pipeline);
+        for PortSession { port, session } in config.sessions {
+            let egress = &mut switch.pipeline.egress;
+            let port = egress.find_port(port).expect("sessions are of ports");
+            assert!(session.is_sound(), "a session whose numbers make sense");
+            egress.set_session(now, port, SessionOwner::Switch, Some(session));
+        }
         switch
     }
 
@@ -247,6 +255,7 @@ impl Switch {
         }
         self.agent.note_contact(&mut self.pipeline);
         self.agent.send_mode_events(&mut self.pipeline);
+        self.agent.tell_of_turned(&mut self.pipeline);
         self.agent.tell_of_policers(now, &mut self.pipeline);
         self.agent.look_at_streams(now, &mut self.pipeline);
         self.agent.look_at_hops(now, &mut self.pipeline);
@@ -405,15 +414,16 @@ impl Switch {
         if !self.pipeline.egress.pending_packet_ins.is_empty() {
             self.agent.send_punts(self.now, &mut self.pipeline);
         }
-        if self.pipeline.egress.modes.has_news() {
+        if self.pipeline.egress.modes.has_news() || self.pipeline.egress.bfd.has_news() {
             self.tell_news();
         }
     }
 
-    /// Tells controllers what became of the mode, and lets others see it.
+    /// Tells controllers what became of the mode and of ports, and lets others see it.
     #[cold]
     fn tell_news(&mut self) {
         self.agent.send_mode_events(&mut self.pipeline);
+        self.agent.tell_of_turned(&mut self.pipeline);
         self.touched = true;
     }
 
@@ -424,6 +434,8 @@ impl Switch {
         if self.pipeline.egress.port(port).link != link {
             self.pipeline.egress.set_link(port, link);
             self.pipeline.egress.greet(self.now, port);
+            self.pipeline.egress.tell_session(self.now, port, link);
+            self.pipeline.egress.bfd.told_of(port);
             self.agent.port_changed(&self.pipeline, port);
         }
     }

@@ -6,6 +6,7 @@
 //! enciphered ([`tls`](crate::tls)), and one that looks after the interfaces
 //! ([`port_keeper`]), which are left as they were found.
 
+pub mod bfd_choice;
 pub mod carriage;
 pub mod control_socket;
 pub mod doors;
@@ -35,6 +36,7 @@ use switch::{CONNECTIONS_MAX, Config, FailMode};
 use thiserror::Error;
 use units::Duration;
 use wire::ethernet::MacAddress;
+use wire::openflow::taktos::PortSession;
 use wire::openflow::{DatapathId, PortNumber};
 
 use carriage::{EngineChoice, KernelPlan, OpenedEngine};
@@ -79,6 +81,8 @@ pub struct DatapathPlan {
     pub waiting: Waiting,
     /// The processor that the loop runs on, if it is tied to one.
     pub processor: Option<usize>,
+    /// Over which ports it asks its neighbours whether they are there.
+    pub sessions: Vec<PortSession>,
     /// Where the control socket is to be, if the user says so.
     pub control: Option<PathBuf>,
 }
@@ -329,6 +333,7 @@ fn configuration(plan: &DatapathPlan, found: &[FoundPort]) -> Config {
     config.fail_mode = plan.fail_mode;
     config.tables = plan.tables;
     config.table_capacity = plan.table_size;
+    config.sessions.clone_from(&plan.sessions);
     // Every state of the standard library's hasher is seeded anew.
     config.seed = RandomState::new().hash_one(0);
     config

@@ -7,6 +7,7 @@
 //! A further topic is a variant of [`Topic`], a function that asks, and a list of
 //! columns.
 
+mod bfd;
 mod engine;
 mod entries;
 mod extension;
@@ -48,6 +49,8 @@ pub enum Topic {
     Hops,
     /// What goes over several ways.
     Streams,
+    /// Whether neighbours are there that are asked for it.
+    Bfd,
 }
 
 /// What there is to show.
@@ -86,6 +89,7 @@ impl Topic {
             Self::Monitors => "monitors",
             Self::Hops => "hops",
             Self::Streams => "streams",
+            Self::Bfd => "bfd",
         }
     }
 
@@ -107,6 +111,7 @@ impl Topic {
             Self::Monitors => modes::MONITOR_COLUMNS,
             Self::Hops => hops::COLUMNS,
             Self::Streams => streams::COLUMNS,
+            Self::Bfd => bfd::COLUMNS,
         }
     }
 
@@ -125,6 +130,7 @@ impl Topic {
             Self::Engine => "nothing is in the tables, or the core handles every frame",
             Self::Modes => "no trunks: the switch takes part in no mode",
             Self::Monitors => "no flow is watched",
+            Self::Bfd => "no port asks its neighbour whether it is there",
             Self::Hops => "no frame has left through a watched queue",
             Self::Streams => "no stream is numbered or recovered",
         }
@@ -151,6 +157,7 @@ impl Topic {
             Self::Hops => return hops::hops(client),
             Self::Monitors => modes::monitors(client),
             Self::Streams => streams::streams(client),
+            Self::Bfd => bfd::sessions(client),
         };
         rows.map(Shown::from)
     }

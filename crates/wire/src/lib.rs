@@ -15,6 +15,8 @@
 //! | [`redundancy_tag`] | the number of a frame in its stream | IEEE 802.1CB clause 7.8 |
 //! | [`prp`] | what goes through two networks | IEC 62439-3 clause 4 |
 //! | [`mode_signal`] | in which mode a network is | S2-4 |
+//! | [`bfd`] | whether a neighbour is there, within milliseconds | RFC 5880, RFC 5881 |
+//! | [`sha1`] | a hash that a standard names | FIPS 180-4 |
 //! | [`siphash`] | a short tag that only the holder of a key can compute | Aumasson, Bernstein 2012 |
 //! | [`lldp`] | who is at the other end of a link | IEEE 802.1AB |
 //! | [`goose`], [`sampled_values`] | what protects a substation | IEC 61850-8-1, IEC 61850-9-2 |
@@ -25,6 +27,7 @@
 #![warn(missing_docs)]
 
 pub mod arp;
+pub mod bfd;
 pub mod dhcp;
 pub mod ethernet;
 pub mod goose;
@@ -47,6 +50,7 @@ pub mod redundancy_tag;
 
 pub mod sampled_values;
 mod serial;
+pub mod sha1;
 pub mod siphash;
 pub mod tcp;
 pub mod udp;

@@ -81,6 +81,8 @@ pub struct Context {
     pub parameters: Arc<Parameters>,
     /// Which switches can hold sources to their contracts.
     pub policing: Policing,
+    /// What the keys of sessions between neighbours follow from; without it they have none.
+    pub session_secret: Option<[u8; 16]>,
     /// Where frames stayed for longer than profiles explain.
     pub slow_switches: BTreeMap<DatapathId, SlowSwitch>,
     /// Whether something has changed on which promises may rest, since they were looked
@@ -107,6 +109,7 @@ impl Context {
             counters: Counters::default(),
             parameters: Arc::new(Parameters::new(config)),
             policing: Policing::new(config.policing),
+            session_secret: config.probe_key,
             slow_switches: BTreeMap::new(),
             are_promises_stale: false,
             are_modes_stale: true,

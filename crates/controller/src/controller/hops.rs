@@ -123,6 +123,7 @@ impl Promises {
     /// Has a switch be told anew what it may have forgotten.
     pub fn forget_told_budgets(&mut self, datapath: DatapathId) {
         self.hops.told.remove(&datapath);
+        self.sessions.forget(datapath);
         self.hops.ever_told.remove(&datapath);
         self.profiles.begin_anew(datapath);
         self.hops.seen = None;

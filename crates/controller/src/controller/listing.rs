@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::desired::{EntryOwner, Outcome};
 use crate::flows::Flow;
+use crate::neighbour_sessions;
 use crate::northbound::{
     self, Accepted, Alternative, Cover, FlowId, FlowSummary, PromisedFlow, Protection, Reply,
 };
@@ -100,6 +101,9 @@ impl Promises {
             return Some(Cover::Any);
         }
         let (interruption, _) = protection.interruption()?;
-        Some(ctx.timers.cover(interruption))
+        match neighbour_sessions::interval_for(protection) {
+            Some(_) => Some(Cover::Any),
+            None => Some(ctx.timers.cover(interruption)),
+        }
     }
 }

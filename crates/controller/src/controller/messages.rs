@@ -3,7 +3,7 @@
 use wire::openflow::taktos::HopMessage;
 use wire::openflow::{
     BadRequest, DatapathId, ErrorKind, ErrorMessage, GroupModFailed, HEADER_LENGTH, Header,
-    Message, PortStatus, PortStatusReason, TransactionId,
+    Message, PortState, PortStatus, PortStatusReason, TransactionId,
 };
 
 use crate::northbound::{Detection, Event};
@@ -292,6 +292,7 @@ impl Controller {
             | Message::GetAsyncReply(_)
             | Message::SetAsync(_)
             | Message::MeterMod(_)
+            | Message::Bfd(_)
             | Message::Hop(_) => {}
         }
     }
@@ -392,6 +393,11 @@ impl Controller {
             return;
         };
         let mut port = port_of(&status.port);
+        // A switch of ours says so of a port behind which it hears nobody any more.
+        let is_dead = !status.port.state.contains(PortState::LIVE);
+        if is_dead && ctx.policing.is_able(datapath) {
+            port.carrier = Carrier::Down;
+        }
         if !port.number.is_ordinary() {
             return;
         }

@@ -30,6 +30,7 @@ use super::context::Memory;
 use super::contracts::ContractWatch;
 use super::copy_watch::CopyWatch;
 use super::hops::HopBudgets;
+use super::neighbours::ToldSessions;
 use super::profile_watch::ProfileWatch;
 use super::requests::Desk;
 use super::{Context, ModeDesk, Network, Owners, Tables, Topology};
@@ -97,6 +98,7 @@ pub struct Promises {
     pub desk: Desk,
     pub judging: Judging,
     pub hops: HopBudgets,
+    pub sessions: ToldSessions,
     pub profiles: ProfileWatch,
     pub contracts: ContractWatch,
     pub copies: CopyWatch,
@@ -110,6 +112,7 @@ impl Promises {
             desk: Desk::default(),
             judging: Judging::new(now),
             hops: HopBudgets::new(config.watch_hops),
+            sessions: ToldSessions::default(),
             profiles: ProfileWatch::new(config.interrupted),
             contracts: ContractWatch::default(),
             copies: CopyWatch::default(),

@@ -14,13 +14,17 @@ use crate::admission::{Refused, ReservationId};
 use crate::budgets::Fitted;
 use crate::desired::{Content, EntryOwner};
 use crate::flows::{Flow, MAX_FLOWS};
-use crate::northbound::{Decision, Event, FlowId, MAX_WAITING, Reply, RequestId, Requirement};
+use crate::neighbour_sessions;
+use crate::northbound::{
+    Decision, Event, FlowId, MAX_WAITING, Protection, Reply, RequestId, Requirement,
+};
 use crate::place::PortId;
 use crate::record::Admission;
 use crate::refusal::{Refusal, Shortage};
 use crate::rules::FlowRule;
 use crate::store::{Key, StoreWrite};
 use crate::view::Host;
+use crate::ways::Ways;
 
 use super::context::Memory;
 use super::{Context, ModeDesk, Network, Owners, Promises, Topology};
@@ -247,8 +251,9 @@ impl Promises {
         id: FlowId,
         mut requirement: Requirement,
     ) -> Result<(Admission, Option<ReservationId>), Refusal> {
-        Self::check_cover(ctx, &requirement)?;
+        self.check_cover(ctx, &requirement)?;
         let mut ways = self.ways(ctx, &network.topology, &requirement)?;
+        Self::check_neighbours(ctx, &requirement, &ways.ways)?;
         let rule = FlowRule::new(id, ways.source_mac, &requirement);
         network
             .owners
@@ -293,16 +298,48 @@ impl Promises {
     }
 
     /// Refuses an interruption that is to cover what is noticed too late for it.
-    fn check_cover(ctx: &Context, requirement: &Requirement) -> Result<(), Refusal> {
-        match requirement.protection.interruption() {
+    fn check_cover(&self, ctx: &Context, requirement: &Requirement) -> Result<(), Refusal> {
+        let protection = requirement.protection;
+        let is_local = matches!(protection, Protection::FastFailover { .. });
+        let asks = is_local && !self.reservations.has_levels();
+        match protection.interruption() {
+            Some(_) if asks && neighbour_sessions::interval_for(protection).is_some() => Ok(()),
             Some((interruption, covers)) if covers > ctx.timers.cover(interruption) => {
+                let least = ctx.timers.least_for_any_fault();
+                let least = match asks {
+                    true => least.min(neighbour_sessions::LEAST_INTERRUPTION),
+                    false => least,
+                };
                 Err(Refusal::Unnoticed {
                     interruption,
-                    least: ctx.timers.least_for_any_fault(),
+                    least,
                 })
             }
             Some(_) | None => Ok(()),
         }
+    }
+
+    /// Refuses to have switches notice what nobody reports that cannot ask their neighbours.
+    fn check_neighbours(
+        ctx: &Context,
+        requirement: &Requirement,
+        ways: &Ways,
+    ) -> Result<(), Refusal> {
+        let Some((interruption, covers)) = requirement.protection.interruption() else {
+            return Ok(());
+        };
+        if covers <= ctx.timers.cover(interruption) {
+            return Ok(());
+        }
+        let mut ends = ways.links().iter().flat_map(|link| link.both());
+        let asks = neighbour_sessions::interval_for(requirement.protection).is_some();
+        if !asks || ends.all(|end| ctx.policing.is_able(end.datapath)) {
+            return Ok(());
+        }
+        Err(Refusal::Unnoticed {
+            interruption,
+            least: ctx.timers.least_for_any_fault(),
+        })
     }
 
     /// Chooses budgets for the flows whose ways can be found.

@@ -34,6 +34,7 @@ impl Controller {
             self.recovery.check_expected(ctx, network);
             network.adopt_entries(ctx);
             self.promises.tell_budgets(ctx);
+            self.promises.tell_sessions(ctx);
             self.promises.answer_hops(ctx, network);
         }
         let is_echo_due = ctx.now >= ctx.schedule.echoes;

@@ -90,6 +90,7 @@ impl Translator {
             | Message::BundleControl(_)
             | Message::BundleAdd(_)
             | Message::Mode(_)
+            | Message::Bfd(_)
             | Message::Hop(_) => return Err(ErrorKind::BadRequest(BadRequest::BadType)),
         };
         narrow.emit(transaction, sides.switch);

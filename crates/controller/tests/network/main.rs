@@ -13,6 +13,7 @@ mod many_moves;
 mod modal_flows;
 mod mode_promises;
 mod modes;
+mod neighbours;
 mod paths;
 mod policing;
 mod profiles;

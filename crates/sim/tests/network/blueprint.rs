@@ -114,6 +114,8 @@ pub enum HealedBy {
     Switches,
     /// Nobody has to: two ways carry the flow at the same time.
     Copies,
+    /// Switches, faults that nobody reports included.
+    SwitchesWhateverFails,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,6 +196,14 @@ impl Blueprint {
     pub fn one_flow_healed_by_switches() -> Self {
         let mut one = Self::one_flow();
         one.wishes[0].healed_by = HealedBy::Switches;
+        one
+    }
+
+    /// Returns the same ring, whose switches notice themselves that a link carries nothing.
+    pub fn one_flow_healed_whatever_fails() -> Self {
+        let mut one = Self::one_flow();
+        one.wishes[0].rate = BitRate::from_bps(500_000);
+        one.wishes[0].healed_by = HealedBy::SwitchesWhateverFails;
         one
     }
 
@@ -429,6 +439,10 @@ impl Blueprint {
                     covers: Cover::CarrierLoss,
                 },
                 HealedBy::Copies => Protection::Seamless,
+                HealedBy::SwitchesWhateverFails => Protection::FastFailover {
+                    interruption: INTERRUPTION,
+                    covers: Cover::Any,
+                },
             },
             modes: None,
         }

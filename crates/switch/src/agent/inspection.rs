@@ -13,6 +13,7 @@ use wire::openflow::{
 };
 
 use super::Agent;
+use super::bfd::send_sessions;
 use super::dump::Dump;
 use super::engine_dump::EngineDump;
 use super::hops::HopDump;
@@ -99,6 +100,7 @@ impl Agent {
             Question::Streams => {
                 session.dump = Some(Dump::Streams(StreamDump::new(transaction)));
             }
+            Question::Sessions => send_sessions(pipeline, session, transaction),
             Question::Hops => session.dump = Some(Dump::Hops(HopDump::new(transaction))),
         }
         Ok(())

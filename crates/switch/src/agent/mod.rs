@@ -15,6 +15,7 @@
 //!
 //! Sources: OF13 clauses 6 and 7.
 
+mod bfd;
 mod bundles;
 mod contact;
 mod dump;

@@ -127,7 +127,7 @@ pub(super) fn describe(port: &Port) -> PortDescription {
     };
     let state = match port.link {
         Link::Down => PortState::LINK_DOWN,
-        Link::Up if port.is_up() => PortState::LIVE,
+        Link::Up if port.is_live() => PortState::LIVE,
         Link::Up => PortState::NONE,
     };
     PortDescription {

@@ -103,8 +103,7 @@ impl Agent {
                 self.port_mod(pipeline, &port_mod)?;
             }
             Message::TableMod(table_mod) => {
-                self.may_change(id)?;
-                check_table_mod(pipeline, table_mod)?;
+                (self.may_change(id)).and_then(|()| check_table_mod(pipeline, table_mod))?;
             }
             Message::MultipartRequest(request) => {
                 if let RequestBody::TableFeatures(tables) = request.body {
@@ -123,6 +122,7 @@ impl Agent {
             }
             Message::BundleAdd(add) => self.bundle_add(now, pipeline, id, transaction, &add)?,
             Message::Mode(message) => self.mode_message(now, pipeline, id, &message)?,
+            Message::Bfd(config) => self.bfd_config(now, pipeline, id, &config)?,
             Message::Hop(message) => self.hop_message(now, pipeline, id, &message)?,
             Message::Experimenter(message) => return unknown(&message),
             // What only a switch says, and what this switch does not have.

@@ -301,6 +301,8 @@ impl Form {
             (port.sends_floods(), port::SENDS_FLOODS),
             (port.forbids(PortConfig::NO_RECEIVE), port::NO_RECEIVE),
             (port.far_end.is_some(), port::IS_TRUNK),
+            (port.is_live(), port::IS_LIVE),
+            (port.bfd.is_some(), port::HAS_SESSION),
         ];
         let bits = bits.iter().filter(|(is_so, _)| *is_so);
         let bits: u32 = bits.map(|(_, bit)| bit).sum();

@@ -275,6 +275,10 @@ pub mod port {
     pub const NO_RECEIVE: u32 = 1 << 3;
     /// Another switch is at its other end: signals of modes come and go.
     pub const IS_TRUNK: u32 = 1 << 4;
+    /// It is up, and its neighbour there as far as anybody asks for that: what groups watch.
+    pub const IS_LIVE: u32 = 1 << 5;
+    /// The core asks its neighbour whether it is there: frames that may be answers go to it.
+    pub const HAS_SESSION: u32 = 1 << 6;
 }
 
 /// Words of a record of [`Region::Tables`], which has two versions.

@@ -22,6 +22,7 @@ mod layers;
 mod matching;
 mod meters;
 mod modes;
+mod neighbours;
 mod policing;
 mod references;
 mod reserved_ports;

@@ -54,6 +54,8 @@ enum TopicName {
     Hops,
     /// What was counted of streams that go over several ways.
     Streams,
+    /// Whether neighbours are there that are asked for it (BFD).
+    Bfd,
 }
 
 impl From<TopicName> for Topic {
@@ -73,6 +75,7 @@ impl From<TopicName> for Topic {
             TopicName::Monitors => Self::Monitors,
             TopicName::Hops => Self::Hops,
             TopicName::Streams => Self::Streams,
+            TopicName::Bfd => Self::Bfd,
         }
     }
 }

@@ -17,6 +17,7 @@ use super::exit::Exit;
 use super::run::stop_on_signals;
 use super::screen::say;
 use super::show;
+use crate::datapath::bfd_choice::{self, BfdChoice, BfdPlanError, KeyChoice};
 use crate::datapath::carriage::{EngineChoice, KernelPlan};
 use crate::datapath::doors::{DialledController, Entrance};
 use crate::datapath::endpoint::{Endpoint, EndpointTransport};
@@ -44,6 +45,14 @@ pub struct SwitchArgs {
     /// all; `none` for no rate [default: that of its link, if it has a cable].
     #[arg(long, value_name = "[IF=]RATE", value_delimiter = ',')]
     rate: Vec<RateChoice>,
+    /// Ask the neighbour behind a port all the time whether it is there (BFD), as in
+    /// `eth1=1ms*3`, or over IPv4 `eth1=300ms*3@10.0.0.1-10.0.0.2`; may be repeated.
+    #[arg(long, value_name = "IF=INTERVAL*N", value_delimiter = ',')]
+    bfd: Vec<BfdChoice>,
+    /// How those neighbours prove who they are, with the number of a key and the file
+    /// that holds it.
+    #[arg(long, value_name = "password|sha1|meticulous-sha1:N:FILE")]
+    bfd_key: Option<KeyChoice>,
     /// A controller to connect to, as in `tcp:10.0.0.1:6653`; may be repeated.
     #[arg(long, value_name = "tcp|tls:HOST[:PORT]", value_delimiter = ',')]
     controller: Vec<Endpoint>,
@@ -196,6 +205,8 @@ enum Mistake {
     #[error(transparent)]
     Ports(#[from] PortPlanError),
     #[error(transparent)]
+    Bfd(#[from] BfdPlanError),
+    #[error(transparent)]
     Tls(#[from] TlsError),
     #[error("there is no processor {0}")]
     Processor(usize),
@@ -214,8 +225,11 @@ fn plan(arguments: &SwitchArgs) -> Result<DatapathPlan, Mistake> {
         return Err(Mistake::Ways(ways));
     }
     let local = arguments.local.as_deref();
+    let ports = port_plan::plan(&arguments.ports, local, &arguments.rate)?;
+    let key = arguments.bfd_key.as_ref();
     Ok(DatapathPlan {
-        ports: port_plan::plan(&arguments.ports, local, &arguments.rate)?,
+        sessions: bfd_choice::plan(&arguments.bfd, key, &ports)?,
+        ports,
         engine: match arguments.engine {
             EngineName::Auto => EngineChoice::Auto,
             EngineName::Kernel => EngineChoice::Kernel,

@@ -20,6 +20,13 @@ fn a_command_line_that_makes_no_sense_starts_nothing() {
         (&["--ports", "a", "--local", "a"], "`a` is named twice"),
         (&["--ports", "a", "--rate", "fast"], "no rate"),
         (&["--ports", "a", "--rate", "b=1M"], "none of the ports"),
+        (&["--ports", "a", "--bfd", "a=fast"], "`eth1=1ms*3`"),
+        (&["--ports", "a", "--bfd", "a=99us*3"], "100 µs"),
+        (&["--ports", "a", "--bfd", "b=1ms*3"], "none of the ports"),
+        (
+            &["--ports", "a", "--bfd-key", "sha1:1:letter"],
+            "no session",
+        ),
         (&["--ports", "a", "--controller", "10.0.0.1"], "tcp:"),
         (&["--ports", "a", "--controller", "tcp:h:0"], "no port"),
         (&["--ports", "a", "--listen", "udp:0.0.0.0"], "tcp:"),

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use lab::veth::{self, Power, VethEnd};
 use linux::namespace::Namespace;
 use linux::netlink::Netlink;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 use wire::ethernet::MacAddress;
@@ -151,6 +152,24 @@ impl Workbench {
         let program = self.namespace.run(|| command.spawn()).unwrap();
         self.programs.push(program);
         self.programs.len() - 1
+    }
+
+    /// Starts a program at a host, and returns its place.
+    pub fn start_at_host(&mut self, host: u8, name: &str, mut command: Command) -> usize {
+        let log = File::create(self.log_path(name)).unwrap();
+        command
+            .stdin(Stdio::null())
+            .stdout(log)
+            .stderr(Stdio::null());
+        let program = self.within_host(host, || command.spawn()).unwrap();
+        self.programs.push(program);
+        self.programs.len() - 1
+    }
+
+    /// Sends a signal to a program that was started.
+    pub fn signal(&self, program: usize, signal: Signal) {
+        let process = Pid::from_child(&self.programs[program]);
+        kill_process(process, signal).unwrap();
     }
 
     /// Runs a program beside the switch to its end.

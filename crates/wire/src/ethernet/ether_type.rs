@@ -15,6 +15,9 @@ impl EtherType {
     pub const ARP: Self = Self(0x0806);
     /// The mode of a network, MC-SDN section V-B.
     pub const MODE_SIGNAL: Self = Self(0x0f00);
+    /// Bidirectional Forwarding Detection between our switches, right behind the Ethernet
+    /// header; the type next to that of the mode.
+    pub const BFD: Self = Self(0x0f01);
     /// A customer VLAN tag follows (IEEE 802.1Q).
     pub const VLAN: Self = Self(0x8100);
     /// Internet Protocol version 6.

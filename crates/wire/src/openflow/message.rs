@@ -3,7 +3,7 @@
 use super::bundle::{BUNDLE_ADD, BUNDLE_CONTROL};
 use super::header::{begin, finish};
 use super::multipart::{MultipartReply, MultipartRequest};
-use super::taktos::{self, HopMessage, ModeMessage, PoliceEvent, StreamEvent};
+use super::taktos::{self, BfdConfig, HopMessage, ModeMessage, PoliceEvent, StreamEvent};
 use super::{
     AsyncConfig, BundleAdd, BundleControl, DecodeError, Echo, ErrorMessage, FeaturesReply, FlowMod,
     FlowRemoved, GroupMod, HEADER_LENGTH, Header, Hello, MessageType, MeterMod, ONF_EXPERIMENTER,
@@ -49,6 +49,8 @@ pub enum Message<'a> {
     Stream(StreamEvent),
     /// Is about how long frames stay, of Taktos.
     Hop(HopMessage<'a>),
+    /// Says which neighbours are asked whether they are there, of Taktos.
+    Bfd(BfdConfig<'a>),
     /// Asks who the switch is.
     FeaturesRequest,
     /// Says who the switch is.
@@ -187,6 +189,7 @@ impl<'a> Message<'a> {
             (taktos::EXPERIMENTER, taktos::STREAM_EVENT) => {
                 Self::Stream(StreamEvent::parse(message.data)?)
             }
+            (taktos::EXPERIMENTER, taktos::BFD_CONFIG) => Self::Bfd(BfdConfig::parse(message.data)),
             (taktos::EXPERIMENTER, kind) => {
                 if let Some(mode) = ModeMessage::parse(kind, message.data)? {
                     return Ok(Self::Mode(mode));
@@ -216,6 +219,7 @@ impl<'a> Message<'a> {
             Self::Police(event) => event.emit(transaction, out),
             Self::Stream(event) => event.emit(transaction, out),
             Self::Hop(hop) => hop.emit(transaction, out),
+            Self::Bfd(config) => config.emit(transaction, out),
             Self::FeaturesRequest => FeaturesReply::emit_request(transaction, out),
             Self::FeaturesReply(features) => features.emit(transaction, out),
             Self::GetConfigRequest => SwitchConfig::emit_request(transaction, out),

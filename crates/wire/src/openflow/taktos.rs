@@ -5,8 +5,10 @@
 //! gives them byte by byte. Questions have no body. What is said of criticality
 //! modes are messages of the same experimenter, [`ModeMessage`], actions among
 //! [`Action`](super::Action) and a field among [`MatchField`](super::MatchField); what is
-//! said of how long frames stay are messages as well, [`HopMessage`].
+//! said of how long frames stay are messages as well, [`HopMessage`], and so is which
+//! neighbours are asked whether they are there, [`BfdConfig`].
 
+mod bfd;
 mod cost;
 mod engine;
 mod hops;
@@ -17,6 +19,8 @@ mod residence;
 mod streams;
 mod tally;
 
+pub(in crate::openflow) use bfd::BFD_CONFIG;
+pub use bfd::{BfdConfig, BfdCounters, BfdFailed, BfdReport, PortSession, SessionOwner};
 pub use cost::{CostReply, TableCost, Work};
 pub use engine::{CoreReason, EngineItem, EngineReply, EngineSubject};
 pub use hops::{
@@ -68,6 +72,8 @@ pub enum Question {
     Hops,
     /// What was counted of streams that go over several ways.
     Streams,
+    /// What sessions of BFD stand, and what they heard.
+    Sessions,
 }
 
 /// An answer, or a part of it.
@@ -93,10 +99,12 @@ pub enum Answer<'a> {
     Hops(HopReply<'a>),
     /// What was counted of streams that go over several ways, one by one.
     Streams(Sequence<'a, StreamReport>),
+    /// What sessions of BFD stand, port by port.
+    Sessions(Sequence<'a, BfdReport>),
 }
 
 impl Question {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Cost,
         Self::Residence,
         Self::Losses,
@@ -107,6 +115,7 @@ impl Question {
         Self::Policed,
         Self::Hops,
         Self::Streams,
+        Self::Sessions,
     ];
 
     const fn number(self) -> u32 {
@@ -121,6 +130,7 @@ impl Question {
             Self::Policed => 9,
             Self::Hops => 8,
             Self::Streams => 10,
+            Self::Sessions => 11,
         }
     }
 
@@ -167,6 +177,7 @@ impl<'a> Answer<'a> {
             Question::Policed => Self::Policed(Sequence::from_bytes(body.data)),
             Question::Hops => Self::Hops(HopReply::parse(body.data)?),
             Question::Streams => Self::Streams(Sequence::from_bytes(body.data)),
+            Question::Sessions => Self::Sessions(Sequence::from_bytes(body.data)),
         }))
     }
 
@@ -184,6 +195,7 @@ impl<'a> Answer<'a> {
             Self::Policed(_) => Question::Policed,
             Self::Hops(_) => Question::Hops,
             Self::Streams(_) => Question::Streams,
+            Self::Sessions(_) => Question::Sessions,
         }
     }
 
@@ -202,6 +214,7 @@ impl<'a> Answer<'a> {
             Self::Policed(entries) => entries.emit(data),
             Self::Hops(hops) => hops.emit(data),
             Self::Streams(streams) => streams.emit(data),
+            Self::Sessions(sessions) => sessions.emit(data),
         }
         Experimenter {
             experimenter: EXPERIMENTER,

@@ -187,6 +187,19 @@ impl Network {
         self.settle();
     }
 
+    /// A port sees a carrier, and its switch hears nobody behind it any more, or again.
+    pub fn set_live(&mut self, at: PortId, is_live: bool) {
+        let mut port = description(at.port.0, true);
+        if !is_live {
+            port.state = PortState::NONE;
+        }
+        let reason = PortStatusReason::Modify;
+        let mut bytes = Vec::new();
+        PortStatus { reason, port }.emit(TransactionId(0), &mut bytes);
+        let connection = self.switches[&at.datapath.0].connection;
+        self.receive(connection.expect("it is connected"), &bytes);
+    }
+
     fn tell_carrier(&mut self, at: PortId, up: bool) {
         let switch = self.switches.get_mut(&at.datapath.0).unwrap();
         switch.ports.insert(at.port.0, up);
@@ -542,9 +555,10 @@ pub fn description(number: u32, up: bool) -> PortDescription {
         MacAddress([2, 0, 0, 0, 1, 1]),
         PortName::new("port"),
     );
-    if !up {
-        description.state = PortState::LINK_DOWN;
-    }
+    description.state = match up {
+        true => PortState::LIVE,
+        false => PortState::LINK_DOWN,
+    };
     description
 }
 

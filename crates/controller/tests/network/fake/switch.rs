@@ -12,7 +12,7 @@ use wire::openflow::multipart::{
 };
 use wire::openflow::oxm::{Masked, VlanMatch};
 use wire::openflow::taktos::{
-    Answer, HopCoverage, HopMessage, HopRecord, HopReply, Question, WatchedQueue,
+    Answer, HopCoverage, HopMessage, HopRecord, HopReply, PortSession, Question, WatchedQueue,
 };
 use wire::openflow::{
     Action, Actions, BadRequest, BundleControl, BundleControlKind, BundleFailed, Capabilities,
@@ -53,6 +53,8 @@ pub struct FakeSwitch {
     pub mode: Option<FakeMode>,
     /// The queues that it was told to watch.
     pub watched: Vec<WatchedQueue>,
+    /// The sessions that its ports were told to have.
+    pub sessions: Vec<PortSession>,
     /// What it says of hops: of each entry with this cookie, by this port, the longest stay.
     pub hops: Vec<(Cookie, u32, Duration)>,
     /// Of how many frames it says that; nothing is as good as seven.
@@ -182,9 +184,7 @@ impl FakeSwitch {
             Message::BundleAdd(add) => self.bundle.push(add.message.to_vec()),
             Message::BundleControl(control) => self.control(&control, transaction, bytes, answers),
             Message::PacketOut(packet_out) => self.send_out(&packet_out, said),
-            Message::Hop(HopMessage::Config(config)) if self.habits.polices => {
-                self.watched = config.queues.iter().map(Result::unwrap).collect();
-            }
+            Message::Hop(_) | Message::Bfd(_) if self.habits.polices => self.note(&message),
             Message::Mode(message) => {
                 let refused = match &mut self.mode {
                     Some(mode) => mode.take(&message),
@@ -342,6 +342,19 @@ impl FakeSwitch {
             }
         }
         entry
+    }
+
+    /// Notes what is to be watched, and which sessions there are to be.
+    fn note(&mut self, message: &Message<'_>) {
+        match message {
+            Message::Hop(HopMessage::Config(config)) => {
+                self.watched = config.queues.iter().map(Result::unwrap).collect();
+            }
+            Message::Bfd(config) => {
+                self.sessions = config.sessions.iter().map(Result::unwrap).collect();
+            }
+            _ => {}
+        }
     }
 
     fn control(

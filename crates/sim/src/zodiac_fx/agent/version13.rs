@@ -68,6 +68,7 @@ impl Agent {
             | Message::Mode(_)
             | Message::Police(_)
             | Message::Stream(_)
+            | Message::Bfd(_)
             | Message::Hop(_)
             | Message::FeaturesReply(_)
             | Message::GetConfigRequest

@@ -69,6 +69,7 @@ pub(in crate::agent) fn emit(message: &Message<'_>, transaction: TransactionId, 
         | Message::Mode(_)
         | Message::Police(_)
         | Message::Stream(_)
+        | Message::Bfd(_)
         | Message::Hop(_) => return,
     };
     narrow.emit(transaction, out);

@@ -238,7 +238,7 @@ fn a_list_of_buckets_that_is_longer_than_its_record_is_refused() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_read_or_refused(kind in 0u32..12, data: Vec<u8>) {
+    fn any_bytes_are_read_or_refused(kind in 0u32..13, data: Vec<u8>) {
         let body = Experimenter { experimenter: EXPERIMENTER, kind, data: &data };
 
         match Answer::parse(&body) {
@@ -255,6 +255,7 @@ proptest! {
             Ok(Some(Answer::Monitors(monitors))) => monitors.iter().for_each(drop),
             Ok(Some(Answer::Policed(entries))) => entries.iter().for_each(drop),
             Ok(Some(Answer::Streams(streams))) => streams.iter().for_each(drop),
+            Ok(Some(Answer::Sessions(sessions))) => sessions.iter().for_each(drop),
             Ok(Some(Answer::Hops(hops))) => {
                 for record in hops.records.iter().flatten() {
                     prop_assert!(record.buckets.iter().all(|bucket| bucket.is_ok()));

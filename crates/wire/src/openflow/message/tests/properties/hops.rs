@@ -1,9 +1,12 @@
-//! Messages about how long frames stay, of arbitrary numbers.
+//! Messages about how long frames stay, and about sessions of BFD, of arbitrary numbers.
 
 use units::{Duration, Instant};
 
 use super::{Message, Seeds};
-use crate::openflow::taktos::{HopConfig, HopEvent, HopMessage, WatchedQueue};
+use crate::bfd::{Encapsulation, SessionConfig};
+use crate::openflow::taktos::{
+    BfdConfig, HopConfig, HopEvent, HopMessage, PortSession, WatchedQueue,
+};
 use crate::openflow::{Cookie, PortNumber, QueueId, Sequence, TableId};
 
 /// Calls `visit` with every message about how long frames stay.
@@ -30,4 +33,22 @@ pub(super) fn visit(seeds: &Seeds, visit: &mut dyn FnMut(&Message<'_>)) {
         frames: seeds.u64(11),
         at: Instant::from_ns(seeds.u64(12)),
     }));
+    visit_sessions(seeds, visit);
+}
+
+fn visit_sessions(seeds: &Seeds, visit: &mut dyn FnMut(&Message<'_>)) {
+    let session = PortSession {
+        port: PortNumber(seeds.u32(0)),
+        session: SessionConfig {
+            encapsulation: Encapsulation::Ethernet,
+            desired_min_tx_us: seeds.u32(1),
+            required_min_rx_us: seeds.u32(2),
+            detect_multiplier: seeds.u8(3),
+            authentication: None,
+        },
+    };
+    let sessions = [session; 2];
+    for sessions in [Sequence::EMPTY, Sequence::of(&sessions)] {
+        visit(&Message::Bfd(BfdConfig { sessions }));
+    }
 }

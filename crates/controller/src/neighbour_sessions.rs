@@ -1,0 +1,200 @@
+//! How often the switches at the ends of a link ask each other whether they are there, so
+//! that a fault that nobody reports is made up for in time (S0-4), and what that takes of the
+//! link.
+//!
+//! A flow that switches heal by themselves, and whose interruption is to cover any fault, has
+//! both ends of each link of its way ask each other (RFC 5880, asynchronous, `MULTIPLIER`
+//! packets may be missing). Silence is noticed `MULTIPLIER` intervals after the last packet
+//! that arrived, and the other end is told by the next one: the rest of the interruption, two
+//! `PARTS` of it, is for the detour and the time between two frames.
+
+use calculus::admission::{MAX_DELAY, Request, Tree};
+use units::{BitRate, DataSize, Delay, Duration};
+use wire::bfd::{
+    Authentication, AuthenticationKind, Encapsulation, LENGTH_MAX, Secret, SessionConfig,
+};
+use wire::ethernet::wire_size;
+use wire::siphash::siphash_2_4;
+
+use crate::config::PortParameters;
+use crate::northbound::{Cover, Protection};
+
+/// After how many missing packets silence is noticed.
+const MULTIPLIER: u8 = 3;
+/// How many intervals an interruption has.
+const PARTS: u64 = 5;
+/// The shortest interval: a switch whose process forwards nothing has to wake up so often.
+const INTERVAL_MIN: Duration = Duration::from_ms(1);
+/// The longest one: sessions come up no sooner than a second in any case.
+const INTERVAL_MAX: Duration = Duration::from_secs(1);
+
+/// The least interruption that switches can promise whatever fails.
+pub const LEAST_INTERRUPTION: Duration = Duration::from_ms(5);
+
+/// An end says what is new before its time once in so many intervals, and answers once in as
+/// many.
+const PROMPT_INTERVALS: u64 = 4;
+/// A packet as it occupies the wire, at most: right behind the Ethernet header, with a hash.
+const PACKET: DataSize = wire_size(14 + LENGTH_MAX);
+/// Packets that may leave at once: a periodic one, one that says what is new, and an answer.
+const PACKETS_AT_ONCE: u64 = 3;
+/// The number of the key, of which there is one.
+const KEY: u8 = 1;
+
+/// Returns how often switches have to ask their neighbours for the promise to a flow; nothing
+/// if they need not.
+#[must_use]
+pub fn interval_for(protection: Protection) -> Option<Duration> {
+    match protection {
+        Protection::FastFailover {
+            interruption,
+            covers: Cover::Any,
+        } if interruption >= LEAST_INTERRUPTION => {
+            let whole_us = Duration::from_us(interruption.as_ns() / 1_000 / PARTS);
+            Some(whole_us.clamp(INTERVAL_MIN, INTERVAL_MAX))
+        }
+        Protection::FastFailover { .. }
+        | Protection::None
+        | Protection::Restore { .. }
+        | Protection::Seamless => None,
+    }
+}
+
+/// Returns the session of an end whose packets are to come at this interval.
+#[must_use]
+pub fn session(interval: Duration, secret: Option<[u8; 16]>) -> SessionConfig {
+    let us = u32::try_from(interval.as_ns() / 1_000).expect("a second at most");
+    let kind = AuthenticationKind::MeticulousKeyedSha1;
+    let authentication = secret.map(|secret| {
+        let half = |name: &[u8; 16]| siphash_2_4(secret, name).to_be_bytes();
+        let key = [half(b"BFD sessions, 1."), half(b"BFD sessions, 2.")].concat();
+        Authentication {
+            kind,
+            key: KEY,
+            secret: Secret::new(kind, &key).expect("sixteen bytes fit"),
+        }
+    });
+    SessionConfig {
+        encapsulation: Encapsulation::Ethernet,
+        desired_min_tx_us: us,
+        required_min_rx_us: us,
+        detect_multiplier: MULTIPLIER,
+        authentication,
+    }
+}
+
+/// Returns what the packets of one end take of its port, as a request without a way; nothing
+/// if nothing is promised there.
+///
+/// They have the most urgent queue. Where that has no budget they are accounted for in the
+/// most urgent class that has one: what goes ahead of a frame there is what waits when it
+/// comes, and what comes while it waits, which is no longer than the budget. A quarter of an
+/// interval is left out at most (RFC 5880 section 6.8.7).
+#[must_use]
+pub fn request(port: &PortParameters, interval: Duration) -> Option<Request> {
+    let class = (0..8u8)
+        .rev()
+        .find(|class| port.budgets[usize::from(*class)].is_some())?;
+    let budget = port.budgets[usize::from(class)]?;
+    // 4 packets in 3 intervals, and two more in four.
+    let packets = 4 * PROMPT_INTERVALS + 2 * 3;
+    let rate = BitRate::of(
+        PACKET * packets,
+        Delay::from(interval * (3 * PROMPT_INTERVALS)),
+    )?;
+    let meanwhile = match class {
+        7 => DataSize::ZERO,
+        _ => rate.most_in(budget),
+    };
+    Some(Request {
+        class,
+        rate,
+        burst: PACKET * PACKETS_AT_ONCE + meanwhile,
+        peak: None,
+        frames: None,
+        largest_frame: PACKET,
+        smallest_frame: PACKET,
+        deadline: MAX_DELAY,
+        initial: Delay::ZERO,
+        base: Tree::default(),
+        alternatives: Vec::new(),
+        is_held_back: false,
+        redundant: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn healed(interruption: Duration, covers: Cover) -> Protection {
+        Protection::FastFailover {
+            interruption,
+            covers,
+        }
+    }
+
+    #[test]
+    fn neighbours_are_asked_for_what_is_to_cover_any_fault_alone() {
+        let five = Duration::from_ms(5);
+
+        assert_eq!(interval_for(healed(five, Cover::CarrierLoss)), None);
+        let restored = Protection::Restore {
+            interruption: five,
+            covers: Cover::Any,
+        };
+        assert_eq!(interval_for(restored), None);
+        for (interruption, interval) in [
+            (five, Some(Duration::from_ms(1))),
+            (Duration::from_us(12_345), Some(Duration::from_us(2_469))),
+            (Duration::from_secs(60), Some(Duration::from_secs(1))),
+            (Duration::from_us(4_999), None),
+        ] {
+            assert_eq!(interval_for(healed(interruption, Cover::Any)), interval);
+        }
+    }
+
+    #[test]
+    fn what_packets_take_is_within_two_percent_of_a_link_of_a_hundred_megabits() {
+        let port = PortParameters {
+            rate: BitRate::from_mbps(100),
+            propagation: Delay::ZERO,
+            budgets: [
+                None,
+                None,
+                None,
+                None,
+                None,
+                None,
+                Some(Delay::from_us(100)),
+                None,
+            ],
+            buffers: [None; 8],
+            largest_frame: DataSize::from_bytes(1_542),
+        };
+
+        let asked = request(&port, INTERVAL_MIN).unwrap();
+
+        assert_eq!(asked.class, 6);
+        // 22 packets of 90 bytes in 12 ms.
+        assert_eq!(asked.rate, BitRate::from_bps(1_320_000));
+        assert_eq!(
+            asked.burst,
+            DataSize::from_bytes(270) + DataSize::from_bits(132)
+        );
+        let nothing = PortParameters {
+            budgets: [None; 8],
+            ..port
+        };
+        assert_eq!(request(&nothing, INTERVAL_MIN), None);
+    }
+
+    #[test]
+    fn whoever_knows_the_secret_knows_the_key_and_nobody_else() {
+        let key = |secret| session(INTERVAL_MIN, secret).authentication;
+
+        assert_eq!(key(None), None);
+        assert_eq!(key(Some([1; 16])), key(Some([1; 16])));
+        assert_ne!(key(Some([1; 16])), key(Some([2; 16])));
+    }
+}
