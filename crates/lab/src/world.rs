@@ -320,14 +320,9 @@ impl Lab {
         let tally = Arc::new(TrafficTally::default());
         let sentries = match self.settings.waiting {
             Waiting::Spinning => None,
-            Waiting::Sleeping => {
-                let threshold = self.settings.patience();
-                Some(machine(
-                    "watch the processors",
-                    JitterMonitors::post(threshold),
-                )?)
-            }
+            Waiting::Sleeping => Some(JitterMonitors::post(self.settings.patience())),
         };
+        let sentries = machine("watch the processors", sentries.transpose())?;
         let frame_watch = watch_frames(self.settings);
         let pace_watch = self.watch_paces();
         let stop = Arc::new(AtomicBool::new(false));

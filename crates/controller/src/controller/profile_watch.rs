@@ -215,47 +215,48 @@ impl Promises {
         let is_settled = watched.generation.replace(generation) == Some(generation)
             && self.reservations.slowdown().is_some()
             && is_bounded;
-        let interrupted = self.profiles.interrupted;
-        let shows = |stay: &RisenStay| match interrupted {
-            false => stay.is_longer,
-            true => stay.is_usual(),
-        };
-        for stay in risen.into_iter().filter(|it| is_settled && shows(it)) {
-            let Some(flow) = network.owners.flows.get(stay.flow) else {
-                continue;
-            };
-            let class = flow.admission.requirement.class;
-            let at = PortId::new(datapath, stay.port);
-            let bound = self.reservations.hop_bound(at, class, AS_PROMISED);
-            let Some(explained) =
-                bound.filter(|bound| stay.longest > bound.round_up() + CLOCK_STEP)
-            else {
-                continue;
-            };
-            watched.note(
-                (stay.port, class),
-                UnexplainedStay {
-                    flow: stay.flow,
-                    longest: stay.longest,
-                    explained,
-                    frames: stay.above.max(1),
-                },
-            );
+        for stay in risen.into_iter().filter(|_| is_settled) {
+            self.note_risen(network, datapath, stay);
         }
         for doubt in doubts {
             tell_doubt(ctx, datapath, doubt);
         }
         // What one switch says may tell why frames stay at another.
-        if self
-            .profiles
-            .watched
-            .values()
-            .any(|it| !it.stays.is_empty())
-        {
+        let mut watched = self.profiles.watched.values();
+        if watched.any(|it| !it.stays.is_empty()) {
             self.judge_profiles(ctx, network);
         }
         let standing = self.standing(ctx, datapath);
         network.topology.view.set_profile(datapath, standing);
+    }
+
+    /// Notes a stay that its switch has answered, if it shows something that the profile does
+    /// not explain.
+    fn note_risen(&mut self, network: &Network, datapath: DatapathId, stay: RisenStay) {
+        let shows_something = match self.profiles.interrupted {
+            false => stay.is_longer,
+            true => stay.is_usual(),
+        };
+        let Some(flow) = network.owners.flows.get(stay.flow) else {
+            return;
+        };
+        let class = flow.admission.requirement.class;
+        let at = PortId::new(datapath, stay.port);
+        let bound = self.reservations.hop_bound(at, class, AS_PROMISED);
+        let explained = bound.filter(|bound| stay.longest > bound.round_up() + CLOCK_STEP);
+        let watched = self.profiles.watched.get_mut(&datapath);
+        let (Some(explained), Some(watched), true) = (explained, watched, shows_something) else {
+            return;
+        };
+        watched.note(
+            (stay.port, class),
+            UnexplainedStay {
+                flow: stay.flow,
+                longest: stay.longest,
+                explained,
+                frames: stay.above.max(1),
+            },
+        );
     }
 
     /// Returns whether the bound of a hop is all that may hold a frame back: while more is

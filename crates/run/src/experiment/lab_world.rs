@@ -316,6 +316,14 @@ fn slow_ones(
             }
         }
     }
+    // Who is slow takes time from all who share its processor, and so from every link.
+    let is_switch = |it: &&Deviation| matches!(it.who, Suspect::Switch(_));
+    let switches: Vec<_> = slow.values().filter(is_switch).copied().collect();
+    let beside = |link: &Deviation| {
+        let mut switches = switches.iter();
+        switches.any(|it| it.since <= link.last && link.since <= it.last)
+    };
+    slow.retain(|who, it| matches!(who, Suspect::Switch(_)) || !beside(it));
     slow.into_values().collect()
 }
 
