@@ -12,6 +12,8 @@ pub struct CulpritReport {
     pub since_ns: u64,
     /// By how much at most, where there is such a length.
     pub by_ns: Option<u64>,
+    /// Whether that is by how much on average instead, as in a lab.
+    pub by_is_mean: bool,
     /// How many frames show what it did.
     pub seen: u64,
     /// How many promised frames were late or lost by it.
@@ -59,13 +61,18 @@ impl CulpritReport {
     fn did(&self) -> String {
         let Self { name, seen, .. } = self;
         let by = Duration::from_ns(self.by_ns.unwrap_or_default());
+        let how = if self.by_is_mean {
+            "on average"
+        } else {
+            "at most"
+        };
         let since = seconds(self.since_ns);
         match self.kind {
             CulpritKind::Switch => {
-                format!("switch {name} took {by} at most beyond its profile from {since} on")
+                format!("switch {name} took {by} {how} beyond its profile from {since} on")
             }
             CulpritKind::Link => format!(
-                "link {name} took {by} at most longer for a frame than its rate allows from \
+                "link {name} took {by} {how} longer for a frame than its rate allows from \
                  {since} on"
             ),
             CulpritKind::Source => format!(

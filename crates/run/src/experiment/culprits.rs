@@ -311,6 +311,7 @@ fn report(
         name,
         since_ns: culprit.since.saturating_since(facts.run.start).as_ns(),
         by_ns: (culprit.by > Duration::ZERO).then(|| culprit.by.as_ns()),
+        by_is_mean: facts.observed.hops.is_none(),
         seen: culprit.seen,
         frames: culprit.frames,
         flows: flows.into_iter().collect(),

@@ -386,6 +386,11 @@ fn cost_notes(observed: &lab::world::Observed) -> Vec<String> {
              that: {reason}"
         )),
     }
+    if let Err(reason) = &observed.paces {
+        notes.push(format!(
+            "Nobody saw whether switches and links were as fast as the scenario says: {reason}."
+        ));
+    }
     if let Some(spent) = &observed.spent {
         notes.push(processor_time(spent));
     }
