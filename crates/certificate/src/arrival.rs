@@ -140,13 +140,41 @@ impl SourceTraffic {
         }
     }
 
-    /// Returns the probes of a port.
+    /// Returns what a flow brings that keeps to a service, each frame longer by a tag. How
+    /// its frames come over the link of its source says nothing of them behind that.
     #[must_use]
-    pub const fn probes(probes: Bucket, class: u8) -> Self {
+    pub fn tagged(service: &Service, tag: u64, held_ps: u64) -> Self {
+        let (smallest, largest) = (service.smallest_frame_bit, service.largest_frame_bit + tag);
+        let by_size = |bits: u64| (u128::from(bits) * MILLIONTH).div_ceil(smallest.into());
+        let tags = |bits: u64, counted: Option<u64>| {
+            let frames = counted.map_or(u128::MAX, u128::from).min(by_size(bits));
+            let more = (frames * u128::from(tag)).div_ceil(MILLIONTH);
+            bits + u64::try_from(more).unwrap_or(u64::MAX / 2)
+        };
+        let counted = service.frames;
+        let burst = counted.map(|frames| frames.burst_millionths);
+        let rate = counted.map(|frames| frames.millionths_per_second);
+        Self {
+            class: service.class,
+            largest,
+            contract: Bucket {
+                rate: tags(service.rate_bps, rate),
+                burst: tags(service.burst_bit, burst),
+                smallest,
+            },
+            peak: None,
+            frames: counted.map(|frames| (frames.millionths_per_second, frames.burst_millionths)),
+            held_ps,
+        }
+    }
+
+    /// Returns what switches or the controller send, in frames of one size.
+    #[must_use]
+    pub const fn of(packets: Bucket, class: u8) -> Self {
         Self {
             class,
-            largest: probes.smallest,
-            contract: probes,
+            largest: packets.smallest,
+            contract: packets,
             peak: None,
             frames: None,
             held_ps: 0,

@@ -75,9 +75,10 @@ fn protections(certificate: &Certificate) -> Vec<String> {
             .filter(|flow| flow.demand.protection == protection)
             .count()
     };
-    let (unprotected, restored, copied) = (
+    let (unprotected, restored, turned, copied) = (
         are(Protection::None),
         are(Protection::Restore),
+        are(Protection::FastFailover),
         are(Protection::Copies),
     );
     if unprotected > 0 {
@@ -90,6 +91,13 @@ fn protections(certificate: &Certificate) -> Vec<String> {
             "One link breaks at a time, and the {restored} flows that move are moved as \
              docs/promises.md asks; what is lost until then, and how long that takes, is not \
              proven here."
+        ));
+    }
+    if turned > 0 {
+        assumed.push(format!(
+            "One link breaks at a time, and the switch before it sends the frames of the {turned} \
+             flows that are turned back on by the stated way, by entries that tell frames apart \
+             by the port they come in by; what is lost until then is not proven here."
         ));
     }
     if copied > 0 {

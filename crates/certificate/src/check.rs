@@ -13,13 +13,13 @@ use units::Delay;
 
 use crate::arrival::{FlowArrival, SourceTraffic, check_contract};
 use crate::change;
-use crate::document::{Certificate, Changes, Flow, Service};
+use crate::document::{Certificate, Changes, Demand, Flow, Protection, Service};
 use crate::load;
-use crate::map::{Map, StageId};
+use crate::map::{LARGEST_UNPROMISED_FRAME, Map, NodeIndex, StageId};
 use crate::reason::{FailureCase, LevelName, Objection, Reason};
-use crate::stages::{Stages, probes};
+use crate::stages::{Stages, bfd_packets, probes};
 use crate::ways::{Ways, name_of};
-use crate::windows::{self, Visit, Window};
+use crate::windows::{self, Visit};
 
 /// The most objections that are listed.
 const MOST_OBJECTIONS: usize = 100;
@@ -30,8 +30,14 @@ const MOST_LEVELS: usize = 8;
 /// The most times that something is looked at: each flow at each stage in each case, and
 /// each side beside each other.
 pub const MOST_LOOKS: usize = 400_000_000;
-/// What stands for the flow that the controller's probes are.
-const PROBES: usize = usize::MAX;
+/// What stands for the flow of what the controller and the switches send.
+const SWITCHES: usize = usize::MAX;
+/// The queue of BFD packets.
+const MOST_URGENT: u8 = 7;
+/// A redundancy tag (IEEE 802.1CB), in bits.
+const TAG: u64 = 48;
+/// How often BFD packets may be sent: once in a millisecond to once in a second.
+const BFD_INTERVALS: std::ops::RangeInclusive<u64> = 1_000_000_000..=1_000_000_000_000;
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
 
 /// What a certificate proves.
@@ -158,10 +164,43 @@ fn check_demand(flow: &Flow, certificate: &Certificate) -> Result<(), Reason> {
     for service in asked.iter().flatten() {
         check_contract(service, &certificate.network.classes)?;
     }
+    check_additions(&flow.demand)?;
     match certificate.network.changes {
         Changes::Switches => change::check_services(flow),
         Changes::Nobody | Changes::Controller => Ok(()),
     }
+}
+
+/// Checks what switches are stated to add to a flow.
+fn check_additions(demand: &Demand) -> Result<(), Reason> {
+    let Demand {
+        protection,
+        tag_bit,
+        bfd_interval_ps,
+        ..
+    } = demand;
+    let is_tagged = *tag_bit > 0;
+    let largest = demand
+        .levels
+        .iter()
+        .flatten()
+        .map(|it| it.largest_frame_bit);
+    let what = if is_tagged && (*protection != Protection::Copies || *tag_bit != TAG) {
+        "a tag of 6 bytes is what switches give second copies, and nothing else"
+    } else if is_tagged
+        && largest
+            .max()
+            .is_some_and(|largest| largest > LARGEST_UNPROMISED_FRAME - TAG)
+    {
+        "its largest frame has no room for a tag"
+    } else if bfd_interval_ps.is_some() && *protection != Protection::FastFailover {
+        "links are watched for frames that are turned back, and for nothing else"
+    } else if bfd_interval_ps.is_some_and(|interval| !BFD_INTERVALS.contains(&interval)) {
+        "no such interval between BFD packets"
+    } else {
+        return Ok(());
+    };
+    Err(Reason::Senseless(what))
 }
 
 /// Returns the ports of all ways of a flow.
@@ -223,6 +262,10 @@ impl Proof<'_> {
         self.at
             .extend(arrivals.promised.iter().map(|(stage, _)| *stage));
         self.add_signals(level, stages, &mut arrivals);
+        if let Err(reason) = self.add_sessions(stages, &mut arrivals) {
+            self.object("BFD packets".to_owned(), reason);
+            return;
+        }
         for (stage, class) in stages.beside(&arrivals.promised) {
             self.object(stages.map.name_of(stage), Reason::UnusedBudget(class));
         }
@@ -254,8 +297,10 @@ impl Proof<'_> {
             return Ok(());
         };
         let mut visits = windows::follow(ways, stages, service.class, initial(&service))?;
-        if asked.len() > 1 {
-            // A change of level may hold frames back for longer than budgets say.
+        let tag = flow.copies.as_ref().map_or(0, |_| flow.demand.tag_bit);
+        if asked.len() > 1 || tag > 0 {
+            // A change of level may hold frames back for longer than budgets say, and what
+            // came over a link was shorter before it got its tag.
             visits.forget_links();
         }
         let [promised, deadline] = [promised, service.deadline_ps].map(Delay::from_ps);
@@ -278,7 +323,10 @@ impl Proof<'_> {
         }
         // What a change held back comes in one burst.
         let held = if level > 0 { lateness } else { 0 };
-        let sent = SourceTraffic::over(&service, link.rate_bps, held);
+        let sent = match tag {
+            0 => SourceTraffic::over(&service, link.rate_bps, held),
+            tag => SourceTraffic::tagged(&service, tag, held),
+        };
         for visit in &visits.path {
             arrivals.come(at, &sent, visit);
         }
@@ -298,6 +346,45 @@ impl Proof<'_> {
             guarantee: promised,
             deadline,
         });
+        Ok(())
+    }
+
+    /// Adds the BFD packets of links on the path of flows that rely on them: they leave by
+    /// the most urgent queue, and the processor behind the link has each of them to look at.
+    fn add_sessions(
+        &self,
+        stages: &Stages<'_>,
+        arrivals: &mut LevelArrivals,
+    ) -> Result<(), Reason> {
+        let map = stages.map;
+        let mut intervals: BTreeMap<usize, u64> = BTreeMap::new();
+        for flow in &self.certificate.flows {
+            let Some(asked) = flow.demand.bfd_interval_ps else {
+                continue;
+            };
+            for link in flow.path.iter().filter(|link| map.is_trunk(**link)) {
+                let interval = intervals.entry(*link).or_insert(asked);
+                *interval = asked.min(*interval);
+            }
+        }
+        let ends = intervals.iter().flat_map(|it| [(it, 0), (it, 1)]);
+        for ((link, interval), end) in ends {
+            let sent = SourceTraffic::of(bfd_packets(*interval), MOST_URGENT);
+            let port = Visit::first(map.port(*link, end), 0);
+            let window = windows::behind(port, stages, MOST_URGENT)?;
+            arrivals.come(SWITCHES, &sent, &port);
+            arrivals.promised.insert((port.stage, Some(MOST_URGENT)));
+            let far = map.ends(*link).map(|ends| ends[1 - end]);
+            if let Some(NodeIndex::Switch(switch)) = far {
+                let processor = Visit {
+                    window,
+                    from: Some(port.stage),
+                    ..Visit::first(map.processor(switch), 0)
+                };
+                arrivals.come(SWITCHES, &sent, &processor);
+                arrivals.promised.insert((processor.stage, None));
+            }
+        }
         Ok(())
     }
 
@@ -371,21 +458,11 @@ impl LevelArrivals {
         let Some(class) = stages.probe_class() else {
             return;
         };
-        let sent = SourceTraffic::probes(probes(stages.map.network().probe_interval_ps), class);
+        let sent = SourceTraffic::of(probes(stages.map.network().probe_interval_ps), class);
         let promised = self.promised.iter().filter(|(_, class)| class.is_some());
         let ports: BTreeSet<usize> = promised.map(|(stage, _)| *stage).collect();
         for stage in ports {
-            let window = Window {
-                earliest: 0,
-                latest: 0,
-            };
-            let visit = Visit {
-                stage,
-                window,
-                from: None,
-                link: None,
-            };
-            self.come(PROBES, &sent, &visit);
+            self.come(SWITCHES, &sent, &Visit::first(stage, 0));
         }
     }
 }
@@ -400,16 +477,8 @@ fn sides(arrivals: &[FlowArrival]) -> usize {
 
 /// Returns where frames arrive of a flow that is given up.
 fn given_up(ways: &Ways, latest: u64) -> Visit {
-    Visit {
-        // A way begins with the processor of the first switch.
-        stage: ways.path[0].0,
-        window: Window {
-            earliest: 0,
-            latest,
-        },
-        from: None,
-        link: None,
-    }
+    // A way begins with the processor of the first switch.
+    Visit::first(ways.path[0].0, latest)
 }
 
 /// Returns how long so many bits take at a rate, in picoseconds, rounded up.

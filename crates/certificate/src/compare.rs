@@ -124,6 +124,8 @@ fn of_demand(demand: &Demand) -> Vec<(&'static str, String)> {
         ("source", text(&demand.source)),
         ("receivers", text(receivers)),
         ("protection", text(demand.protection)),
+        ("tag_bit", text(demand.tag_bit)),
+        ("bfd_interval_ps", text(demand.bfd_interval_ps)),
         ("levels", text(demand.levels.len())),
     ];
     for service in &demand.levels {

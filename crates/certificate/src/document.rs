@@ -195,7 +195,8 @@ pub struct PortBudget {
 }
 
 /// A flow and its promise. Ways are sets of links, by their places in the list of
-/// links: each leads from the source to all receivers, and their order does not matter.
+/// links: each leads from the source to all receivers, and their order does not matter
+/// unless its switches turn frames back: then ways are lists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
@@ -226,6 +227,14 @@ pub struct Demand {
     pub receivers: Vec<String>,
     /// What happens when a link breaks.
     pub protection: Protection,
+    /// How much longer the switch that doubles its frames makes each of them; nothing where
+    /// nobody does.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub tag_bit: u64,
+    /// How often both ends of each link between switches on its path send a BFD packet, if
+    /// they do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bfd_interval_ps: Option<u64>,
     /// What it brings and how late it may be at each level, the lowest first; nothing
     /// where it is given up.
     pub levels: Vec<Option<Service>>,
@@ -239,6 +248,9 @@ pub enum Protection {
     None,
     /// It moves, whichever link between two switches breaks.
     Restore,
+    /// The switch before the broken link sends its frames on by another port, which may lead
+    /// back the way they came.
+    FastFailover,
     /// A second copy of each frame takes another way.
     Copies,
 }
@@ -280,7 +292,7 @@ pub struct Frames {
 pub struct Alternative {
     /// The link that is broken.
     pub without: usize,
-    /// The links that it crosses then.
+    /// The links that it crosses then; where switches turn frames back, in order.
     pub path: Vec<usize>,
 }
 
@@ -410,6 +422,12 @@ impl Figures {
         );
         hexadecimal(&Sha256::digest(line.as_bytes()))
     }
+}
+
+/// What is left out of the document where it is nothing.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+const fn is_nothing(bits: &u64) -> bool {
+    *bits == 0
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

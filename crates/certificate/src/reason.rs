@@ -50,6 +50,12 @@ pub enum Reason {
     /// A way leads over what is broken.
     #[error("the alternative leads over `{0}`, which is broken then")]
     OverBroken(String),
+    /// Entries that stand beforehand cannot lead frames by the alternative.
+    #[error(
+        "without `{0}`, frames that are turned back would need entries that contradict those of \
+         other ways, or leave the path before"
+    )]
+    Turned(String),
     /// A failure that a flow is protected against has no alternative.
     #[error("it is protected, and has no alternative without `{0}`")]
     NoAlternative(String),

@@ -9,6 +9,8 @@ use crate::reason::Reason;
 /// The size of a probe on the wire, at most, in bits: 64 bytes and what surrounds them
 /// are fewer.
 const PROBE: u64 = 128 * 8;
+/// A BFD packet with a hash right behind the Ethernet header, on the wire, in bits.
+const BFD_PACKET: u64 = 90 * 8;
 /// Probes that may leave a port at once.
 const PROBES_AT_ONCE: u64 = 5;
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
@@ -125,6 +127,19 @@ pub fn probes(interval_ps: u64) -> Bucket {
         rate: u64::try_from(rate).unwrap_or(u64::MAX),
         burst,
         smallest: PROBE,
+    }
+}
+
+/// Returns the BFD packets that an end of a link sends, of which one is to come at each
+/// interval: these at three quarters of it (RFC 5880 section 6.8.7), and in four intervals
+/// one that says what is new and one that answers; so three may leave at once.
+#[must_use]
+pub fn bfd_packets(interval_ps: u64) -> Bucket {
+    let rate = (u128::from(22 * BFD_PACKET) * PS_PER_SECOND).div_ceil(12 * u128::from(interval_ps));
+    Bucket {
+        rate: u64::try_from(rate).unwrap_or(u64::MAX),
+        burst: 3 * BFD_PACKET,
+        smallest: BFD_PACKET,
     }
 }
 

@@ -84,6 +84,54 @@ pub fn steps(
     }
 }
 
+/// Returns the stages that frames pass from `source` to `receiver` over `links` in order.
+/// Frames may be turned back: a link may be crossed once in each direction, and so a switch
+/// be met twice.
+///
+/// # Errors
+///
+/// Why that is no way.
+pub fn trail(
+    map: &Map<'_>,
+    source: usize,
+    receiver: usize,
+    links: &[usize],
+) -> Result<Steps, &'static str> {
+    if links.len() > MOST_LINKS {
+        return Err("it has too many links");
+    }
+    let mut at = NodeIndex::Host(source);
+    let mut steps = Steps::new();
+    let (mut exits, mut met) = (BTreeSet::new(), BTreeMap::new());
+    for link in links {
+        let ends = map
+            .ends(*link)
+            .ok_or("it crosses a link that there is not")?;
+        let end = ends.iter().position(|node| *node == at);
+        let end = end.ok_or("it is in pieces, or not in order")?;
+        if !exits.insert((*link, end)) {
+            return Err("it crosses a link twice in one direction");
+        }
+        let before = steps.len().checked_sub(1);
+        if let NodeIndex::Switch(_) = at {
+            steps.push((map.port(*link, end), before));
+        }
+        at = ends[1 - end];
+        if let NodeIndex::Switch(switch) = at {
+            let times: &mut u8 = met.entry(switch).or_default();
+            *times += 1;
+            if *times > 2 {
+                return Err("it meets a switch three times");
+            }
+            steps.push((map.processor(switch), steps.len().checked_sub(1)));
+        }
+    }
+    match at == NodeIndex::Host(receiver) && !steps.is_empty() {
+        true => Ok(steps),
+        false => Err("it does not end at the receiver"),
+    }
+}
+
 /// The links of a way at each switch, with the end that is there.
 type Onward = BTreeMap<usize, Vec<(usize, usize)>>;
 

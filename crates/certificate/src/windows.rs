@@ -10,7 +10,7 @@
 //! own path, until a stage hands on the first copy and drops the other: whatever
 //! comes from there was there in the one window or in the other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::map::{LONGEST_PS, StageId};
 use crate::reason::Reason;
@@ -39,6 +39,8 @@ pub struct Visit {
     /// If that is a processor, the port over whose link all of them came to it, if there
     /// is one.
     pub link: Option<usize>,
+    /// Whether it is a processor to which they were turned back.
+    pub is_again: bool,
 }
 
 /// When the frames of one flow reach the stages of all of its ways, in one class.
@@ -51,6 +53,24 @@ pub struct Visits {
     pub without: BTreeMap<usize, Vec<Visit>>,
     /// The latest that a frame reaches a receiver, on any way.
     pub latest: u64,
+}
+
+impl Visit {
+    /// Returns the visit of frames that come to a stage from no other, no later than
+    /// `latest`.
+    #[must_use]
+    pub const fn first(stage: usize, latest: u64) -> Self {
+        Self {
+            stage,
+            window: Window {
+                earliest: 0,
+                latest,
+            },
+            from: None,
+            link: None,
+            is_again: false,
+        }
+    }
 }
 
 impl Visits {
@@ -89,15 +109,20 @@ struct Others {
 
 impl Others {
     fn on(visits: &[Visit]) -> Self {
-        Self {
-            at: visits.iter().map(|visit| (visit.stage, *visit)).collect(),
-            behind: None,
+        let mut at = BTreeMap::new();
+        for visit in visits {
+            // Frames that are turned back come again by another entry.
+            at.entry(visit.stage).or_insert(*visit);
         }
+        Self { at, behind: None }
     }
 
     /// Returns the stage from which frames came to one that hands them on, by this way
     /// and by the others, if there is one.
     fn behind_one(&self, visit: &Visit) -> Option<usize> {
+        if visit.is_again {
+            return visit.from;
+        }
         let other = self.at.get(&visit.stage).map(|other| other.from);
         let from = visit
             .from
@@ -210,6 +235,7 @@ impl Road<'_> {
     /// Computes the window of each hop of a way; those of `others` count too.
     fn walk(&self, steps: &Steps, others: &Others) -> Result<Vec<Visit>, Reason> {
         let mut visits: Vec<Visit> = Vec::with_capacity(steps.len());
+        let mut met = BTreeSet::new();
         for (stage, after) in steps {
             let before = after.map(|after| visits[after]);
             let window = match before {
@@ -217,9 +243,10 @@ impl Road<'_> {
                     earliest: 0,
                     latest: self.initial,
                 },
-                Some(before) => self.behind(eliminated(before, others))?,
+                Some(before) => behind(eliminated(before, others), self.stages, self.class)?,
             };
-            let other = others.at.get(stage);
+            let is_again = !met.insert(*stage);
+            let other = others.at.get(stage).filter(|_| !is_again);
             let map = self.stages.map;
             let is_port = |stage: usize| matches!(map.place(stage), Some(StageId::Port { .. }));
             let processor = before.filter(|before| is_port(*stage) && !is_port(before.stage));
@@ -228,25 +255,10 @@ impl Road<'_> {
                 window: other.map_or(window, |other| window.or(other.window)),
                 from: before.map(|before| before.stage),
                 link: processor.and_then(|visit| others.behind_one(&visit)),
+                is_again,
             });
         }
         Ok(visits)
-    }
-
-    /// Returns when frames may reach what is behind a stage.
-    fn behind(&self, visit: Visit) -> Result<Window, Reason> {
-        let budget = self.stages.budget(visit.stage, self.class)?;
-        let propagation = self.stages.propagation(visit.stage);
-        let latest = budget
-            .checked_add(propagation)
-            .and_then(|most| visit.window.latest.checked_add(most));
-        let earliest = visit.window.earliest.checked_add(propagation);
-        match (earliest, latest) {
-            (Some(earliest), Some(latest)) if latest <= LONGEST_PS => {
-                Ok(Window { earliest, latest })
-            }
-            _ => Err(Reason::TooLate),
-        }
     }
 
     /// Returns the latest that a frame arrives at any end of a way.
@@ -257,9 +269,27 @@ impl Road<'_> {
         }
         let mut latest = 0;
         for (visit, _) in visits.iter().zip(goes_on).filter(|(_, goes_on)| !goes_on) {
-            latest = latest.max(self.behind(*visit)?.latest);
+            latest = latest.max(behind(*visit, self.stages, self.class)?.latest);
         }
         Ok(latest)
+    }
+}
+
+/// Returns when frames of a class may reach what is behind a stage.
+///
+/// # Errors
+///
+/// If the stage has no budget, or that is too late.
+pub fn behind(visit: Visit, stages: &Stages<'_>, class: u8) -> Result<Window, Reason> {
+    let budget = stages.budget(visit.stage, class)?;
+    let propagation = stages.propagation(visit.stage);
+    let latest = budget
+        .checked_add(propagation)
+        .and_then(|most| visit.window.latest.checked_add(most));
+    let earliest = visit.window.earliest.checked_add(propagation);
+    match (earliest, latest) {
+        (Some(earliest), Some(latest)) if latest <= LONGEST_PS => Ok(Window { earliest, latest }),
+        _ => Err(Reason::TooLate),
     }
 }
 
@@ -278,6 +308,7 @@ fn join(first: Vec<Visit>, other: Vec<Visit>) -> Vec<Visit> {
         .into_iter()
         .map(|visit| (visit.stage, visit))
         .collect();
+    let (again, other): (Vec<_>, Vec<_>) = other.into_iter().partition(|visit| visit.is_again);
     for visit in other {
         joined
             .entry(visit.stage)
@@ -288,5 +319,11 @@ fn join(first: Vec<Visit>, other: Vec<Visit>) -> Vec<Visit> {
             })
             .or_insert(visit);
     }
-    joined.into_values().collect()
+    // What is turned back comes beside what passes for the first time.
+    let again = again.into_iter().map(|visit| Visit {
+        from: None,
+        link: None,
+        ..visit
+    });
+    joined.into_values().chain(again).collect()
 }

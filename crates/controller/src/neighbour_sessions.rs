@@ -38,6 +38,8 @@ const PROMPT_INTERVALS: u64 = 4;
 const PACKET: DataSize = wire_size(14 + LENGTH_MAX);
 /// Packets that may leave at once: a periodic one, one that says what is new, and an answer.
 const PACKETS_AT_ONCE: u64 = 3;
+/// The queue of packets, the most urgent.
+pub const CLASS: u8 = 7;
 /// The number of the key, of which there is one.
 const KEY: u8 = 1;
 
@@ -83,33 +85,31 @@ pub fn session(interval: Duration, secret: Option<[u8; 16]>) -> SessionConfig {
     }
 }
 
+/// Returns the least budget of packets at a port: that of those which may leave at once, behind
+/// a frame that has begun.
+#[must_use]
+pub fn least_budget(port: &PortParameters) -> Delay {
+    let ahead = port.largest_frame + PACKET * PACKETS_AT_ONCE;
+    port.rate.time_to_send(ahead)
+}
+
 /// Returns what the packets of one end take of its port, as a request without a way; nothing
 /// if nothing is promised there.
 ///
-/// They have the most urgent queue. Where that has no budget they are accounted for in the
-/// most urgent class that has one: what goes ahead of a frame there is what waits when it
-/// comes, and what comes while it waits, which is no longer than the budget. A quarter of an
-/// interval is left out at most (RFC 5880 section 6.8.7).
+/// A quarter of an interval is left out at most (RFC 5880 section 6.8.7).
 #[must_use]
 pub fn request(port: &PortParameters, interval: Duration) -> Option<Request> {
-    let class = (0..8u8)
-        .rev()
-        .find(|class| port.budgets[usize::from(*class)].is_some())?;
-    let budget = port.budgets[usize::from(class)]?;
+    port.budgets.iter().flatten().next()?;
     // 4 packets in 3 intervals, and two more in four.
     let packets = 4 * PROMPT_INTERVALS + 2 * 3;
     let rate = BitRate::of(
         PACKET * packets,
         Delay::from(interval * (3 * PROMPT_INTERVALS)),
     )?;
-    let meanwhile = match class {
-        7 => DataSize::ZERO,
-        _ => rate.most_in(budget),
-    };
     Some(Request {
-        class,
+        class: CLASS,
         rate,
-        burst: PACKET * PACKETS_AT_ONCE + meanwhile,
+        burst: PACKET * PACKETS_AT_ONCE,
         peak: None,
         frames: None,
         largest_frame: PACKET,
@@ -175,13 +175,9 @@ mod tests {
 
         let asked = request(&port, INTERVAL_MIN).unwrap();
 
-        assert_eq!(asked.class, 6);
         // 22 packets of 90 bytes in 12 ms.
         assert_eq!(asked.rate, BitRate::from_bps(1_320_000));
-        assert_eq!(
-            asked.burst,
-            DataSize::from_bytes(270) + DataSize::from_bits(132)
-        );
+        assert_eq!(asked.burst, DataSize::from_bytes(270));
         let nothing = PortParameters {
             budgets: [None; 8],
             ..port

@@ -84,6 +84,23 @@ impl Ledger {
         id
     }
 
+    /// Has a port give promises in a class in which it gave none, with this budget at least.
+    ///
+    /// # Panics
+    ///
+    /// If the budget is beyond the limits named in this module, or for class 0.
+    pub fn open_class(&mut self, stage: StageId, class: u8, least: Delay) {
+        assert!(class > 0, "class 0 has no promises");
+        let floors = self.fit.as_mut().map(|fit| &mut fit.floors[..]);
+        for stages in [Some(&mut self.stages[..]), floors].into_iter().flatten() {
+            let opened = &mut stages[stage.index()];
+            if let Stage::Port { budgets, .. } = opened {
+                budgets[usize::from(class)].get_or_insert(least);
+            }
+            opened.assert_within_limits();
+        }
+    }
+
     /// Returns the stages.
     #[must_use]
     pub fn stages(&self) -> &[Stage] {

@@ -974,6 +974,8 @@ fn flow(
             source: source.to_owned(),
             receivers: vec![receiver.to_owned()],
             protection: Protection::None,
+            tag_bit: 0,
+            bfd_interval_ps: None,
             levels: vec![Some(service)],
         },
         guarantees_ps: vec![Some(guarantee_ps)],

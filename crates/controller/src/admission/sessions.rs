@@ -117,7 +117,11 @@ impl Reservations {
         let Some(packets) = neighbour_sessions::request(&parameters, interval) else {
             return Ok(false);
         };
-        let stages = [Some(self.add_port(port)), self.add_switch(far)];
+        let at_port = self.add_port(port);
+        let least = neighbour_sessions::least_budget(&parameters);
+        self.ledger
+            .open_class(at_port, neighbour_sessions::CLASS, least);
+        let stages = [Some(at_port), self.add_switch(far)];
         let asked = Request {
             base: Tree::path(stages.into_iter().flatten()),
             ..packets

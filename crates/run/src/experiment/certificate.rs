@@ -8,13 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use calculus::admission::{Ledger, StageId, Tree};
 use certificate::document::{
     Alternative, Certificate, Changes, Copies, Demand, FORMAT, Flow, Level, PortBudget,
-    ProcessorBudget, Protection,
+    ProcessorBudget,
 };
 use controller::admission::LedgerPlace;
+use controller::neighbour_sessions;
 use controller::northbound::{PromisedFlow, Promises};
 use controller::place::PortId;
 use scenario::{Node, Scenario};
 use units::Delay;
+use wire::openflow::{DatapathId, PortNumber};
 
 use super::{places, statement};
 
@@ -36,6 +38,9 @@ pub fn certificate(scenario: &Scenario, promises: &Promises) -> Certificate {
             }
         }
         flows.push(atlas.flow(demand, promised));
+    }
+    for (stage, class) in atlas.session_stages(&flows) {
+        used.insert((0, stage, class));
     }
     let is_served_above = |flow: &Flow| flow.demand.levels.iter().skip(1).any(Option::is_some);
     if network.changes == Changes::Switches && flows.iter().any(is_served_above) {
@@ -126,19 +131,12 @@ impl<'a> Atlas<'a> {
                 .eliminator
                 .map(|stage| places::name_of(self.scenario, self.place(stage))),
         });
-        let protection = match copies {
-            Some(_) => Protection::Copies,
-            None => demand.protection,
-        };
         Flow {
             guarantees_ps: guarantees.map(|it| it.map(Delay::as_ps)).collect(),
             path: self.links_of(source, &request.base),
             alternatives: alternatives.collect(),
             copies,
-            demand: Demand {
-                protection,
-                ..demand
-            },
+            demand,
         }
     }
 
@@ -157,6 +155,33 @@ impl<'a> Atlas<'a> {
             };
             used.insert((level, hop.stage, class));
         }
+    }
+
+    /// Returns the stages that BFD packets pass which flows rely on, with the class.
+    fn session_stages(&self, flows: &[Flow]) -> Vec<(StageId, u8)> {
+        let stages = (0..).map(StageId).zip(&self.promises.places);
+        let stages: BTreeMap<_, _> = stages.map(|(stage, place)| (*place, stage)).collect();
+        let relying = flows.iter();
+        let relying = relying.filter(|flow| flow.demand.bfd_interval_ps.is_some());
+        let links = relying.flat_map(|flow| &flow.path);
+        let links = links.map(|link| &self.scenario.links[*link]);
+        let is_switch = |end: &scenario::End| matches!(end.node, Node::Switch(_));
+        let between = links.filter(|link| link.ends.iter().all(is_switch));
+        let ends = between.flat_map(|link| link.ends);
+        let places = ends.filter_map(|end| match end.node {
+            Node::Switch(switch) => {
+                let datapath = DatapathId(self.scenario.switches[switch.0].datapath_id);
+                let port = PortId::new(datapath, PortNumber(end.port));
+                Some([
+                    (LedgerPlace::Port(port), neighbour_sessions::CLASS),
+                    (LedgerPlace::Switch(datapath), 0),
+                ])
+            }
+            Node::Host(_) => None,
+        });
+        let used = places.flatten();
+        used.filter_map(|(place, class)| Some((*stages.get(&place)?, class)))
+            .collect()
     }
 
     /// Returns the budgets of a level on which promises rest.

@@ -1,13 +1,14 @@
 //! What a scenario asks of the controller: parameters of the network, and a
 //! requirement for each flow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use calculus::admission::{FrameBucket, Room};
 use controller::config::{
     BestEffortTraffic, Config, HostParameters, Metric, POLICING_TOLERANCE, PortParameters,
     ProcessingParameters, SwitchParameters, Timers,
 };
+use controller::neighbour_sessions;
 use controller::northbound::{
     ApplicationKind, Cover, ExceedAction, FlowMatch, Manifest, Protection, Requirement, Traffic,
     Transport, TransportProtocol,
@@ -210,6 +211,17 @@ pub(super) fn frames(contract: Contract, cover: Delay) -> Option<FrameBucket> {
         FrameBucket::of_messages(messages.of_message, period, jitter + cover)
     };
     contract.frames.map(of)
+}
+
+/// Returns the queues in which something is promised, the most urgent first: those of the
+/// scenario's classes, and the one in which neighbours ask each other whether they are there.
+pub fn promised_queues(scenario: &Scenario) -> Vec<u8> {
+    let has_sessions = |flow: &Flow| neighbour_sessions::interval_for(protection(flow)).is_some();
+    let sessions = scenario.flows.iter().any(has_sessions);
+    let queues = scenario.classes.iter().map(|class| class.queue);
+    let queues = queues.chain(sessions.then_some(neighbour_sessions::CLASS));
+    let queues: BTreeSet<u8> = queues.filter(|queue| *queue > 0).collect();
+    queues.into_iter().rev().collect()
 }
 
 /// Returns what the receiver of a flood sends back. Its answers are few and have

@@ -10,9 +10,11 @@ use certificate::document::{
     BestEffort, Changes, Demand, End, Figures, Frames, Host, Link, Network, Profile, Protection,
     Service, Switch,
 };
+use controller::neighbour_sessions;
 use controller::northbound::{Requirement, Traffic};
 use scenario::{Flow, Scenario, Strategy, SwitchIndex, Treatment};
 use units::Delay;
+use wire::redundancy_tag;
 
 use super::{modes, plan};
 
@@ -42,9 +44,7 @@ pub fn network(scenario: &Scenario) -> Network {
         rate_bps: link.rate.as_bps(),
         propagation_ps: link.propagation.as_ps(),
     });
-    let queues = scenario.classes.iter().map(|class| class.queue);
-    let mut classes: Vec<u8> = queues.filter(|queue| *queue > 0).collect();
-    classes.sort_unstable_by(|one, other| other.cmp(one));
+    let classes = plan::promised_queues(scenario);
     Network {
         name: scenario.name.clone(),
         profiles,
@@ -181,11 +181,16 @@ fn demand(asked: &Requirement, by_level: Vec<AtLevel>) -> Option<Demand> {
         receivers: asked.destinations.clone(),
         protection: match asked.protection {
             controller::northbound::Protection::None => Protection::None,
-            // What is turned back is in no statement (`certify`).
-            controller::northbound::Protection::Restore { .. }
-            | controller::northbound::Protection::FastFailover { .. } => Protection::Restore,
+            controller::northbound::Protection::Restore { .. } => Protection::Restore,
+            controller::northbound::Protection::FastFailover { .. } => Protection::FastFailover,
             controller::northbound::Protection::Seamless => Protection::Copies,
         },
+        tag_bit: match asked.protection {
+            controller::northbound::Protection::Seamless => redundancy_tag::LENGTH as u64 * 8,
+            _ => 0,
+        },
+        bfd_interval_ps: neighbour_sessions::interval_for(asked.protection)
+            .map(|interval| Delay::from(interval).as_ps()),
         levels: levels.collect(),
     })
 }

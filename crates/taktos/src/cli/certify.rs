@@ -12,7 +12,6 @@ use super::scenario_file;
 use super::screen::{self, say};
 use crate::signature;
 use run::experiment::{Experiment, certificate};
-use scenario::{Flow, Protection};
 
 /// What `taktos certify` is told.
 #[derive(Debug, clap::Args)]
@@ -42,15 +41,6 @@ pub fn certify(arguments: &Certify) -> Exit {
         Ok(scenario) => scenario,
         Err(exit) => return exit,
     };
-    if let Some((flow, lacking)) = scenario.flows.iter().find_map(unstated) {
-        say(format_args!(
-            "taktos: flow {} is protected by {}, and a certificate has no words for {lacking}; \
-             with `protection = \"restore\"` there can be one",
-            flow.name,
-            flow.protection.name()
-        ));
-        return Exit::BadInput;
-    }
     let experiment = Experiment::deciding(&scenario, &stop);
     let (admissions, promises) = match experiment.promises() {
         Ok(found) => found,
@@ -94,15 +84,6 @@ pub fn certify(arguments: &Certify) -> Exit {
         &format!("{promised} promises{refused}\ncertificate: {path}\n"),
         exit,
     )
-}
-
-/// Returns a flow of which a certificate would say less than what is admitted, and what of it.
-fn unstated(flow: &Flow) -> Option<(&Flow, &'static str)> {
-    match flow.protection {
-        Protection::None | Protection::Restore { .. } => None,
-        Protection::FastFailover { .. } => Some((flow, "ways that lead frames back")),
-        Protection::Seamless => Some((flow, "the tags by which copies of frames are known")),
-    }
 }
 
 /// Returns the file that a user means by the place for it.

@@ -1,6 +1,6 @@
 //! Alterations by hand: each is refused, and for the reason that is expected.
 
-use certificate::document::{Alternative, End, Figures, Frames, Level, Protection, Service};
+use certificate::document::{Alternative, End, Figures, Flow, Frames, Level, Protection, Service};
 use certificate::{Certificate, check};
 use serde_json::{Value, json};
 
@@ -815,6 +815,7 @@ const OF_COPIES: Alterations = &[
         "second copies that nobody asked for",
         |it| {
             it.flows[0].demand.protection = Protection::None;
+            it.flows[0].demand.tag_bit = 0;
         },
         Proof("what protects by copies"),
     ),
@@ -833,16 +834,106 @@ const OF_COPIES: Alterations = &[
         },
         Proof("its budgets add up to"),
     ),
+    (
+        "frames that get no tag",
+        |it| it.flows[0].demand.tag_bit = 0,
+        Comparison("tag_bit"),
+    ),
+    (
+        "frames that get a tag of their own",
+        |it| it.flows[0].demand.tag_bit = 32,
+        Proof("a tag of 6 bytes"),
+    ),
+    (
+        "frames without room for a tag",
+        |it| {
+            let service = it.flows[0].demand.levels[0].as_mut().unwrap();
+            service.largest_frame_bit = 1_537 * 8;
+            service.burst_bit = 1_537 * 8;
+        },
+        Proof("no room for a tag"),
+    ),
+];
+
+/// Alterations of frames that are turned back.
+const OF_TURNED: Alterations = &[
+    (
+        "frames that are not turned back but were",
+        |it| {
+            let path = it.flows[0].alternatives[0].path.clone();
+            it.flows[0].alternatives[1].path = path;
+        },
+        Proof("leave the path before"),
+    ),
+    (
+        "an order in which nobody goes",
+        |it| it.flows[0].alternatives[1].path.swap(2, 3),
+        Proof("is no way"),
+    ),
+    (
+        "a way that ends where it turns",
+        |it| it.flows[0].alternatives[1].path.truncate(3),
+        Proof("does not end at the receiver"),
+    ),
+    (
+        "a way over what is broken",
+        |it| it.flows[0].alternatives[1].path = it.flows[0].path.clone(),
+        Proof("which is broken then"),
+    ),
+    (
+        "no way without one link",
+        |it| drop(it.flows[0].alternatives.pop()),
+        Proof("no alternative without"),
+    ),
+    (
+        "two receivers",
+        |it| it.flows[0].demand.receivers.push("mu2".to_owned()),
+        Proof("`mu2`"),
+    ),
+    (
+        "a controller that moves it",
+        |it| {
+            it.flows[0].demand.protection = Protection::Restore;
+            it.flows[0].demand.bfd_interval_ps = None;
+        },
+        Proof("is no way"),
+    ),
+    (
+        "links that nobody watches",
+        |it| it.flows[0].demand.bfd_interval_ps = None,
+        Proof("on which no promise rests"),
+    ),
+    (
+        "links that are watched seldom",
+        |it| it.flows[0].demand.bfd_interval_ps = Some(1_000_000_000_000),
+        Comparison("bfd_interval_ps"),
+    ),
+    (
+        "links that are watched without a break",
+        |it| it.flows[0].demand.bfd_interval_ps = Some(1),
+        Proof("no such interval"),
+    ),
+    (
+        "a budget that no packet keeps",
+        |it| {
+            let ports = it.levels[0].ports.iter_mut();
+            ports
+                .filter(|it| it.class == 7)
+                .for_each(|it| it.budget_ps -= 1);
+        },
+        Proof("beyond the budget"),
+    ),
 ];
 
 #[test]
 fn each_of_a_hundred_consistent_alterations_is_refused_for_its_reason() {
     let (mut tried, mut escaped) = (0, Vec::new());
-    let tables: [(Real, Alterations); 4] = [
+    let tables: [(Real, Alterations); 5] = [
         (Real::substation(), OF_THE_SUBSTATION),
         (Real::levels(), OF_LEVELS),
         (Real::messages(), OF_MESSAGES),
         (Real::copies(), OF_COPIES),
+        (Real::turned(), OF_TURNED),
     ];
     for (real, alterations) in tables {
         assert!(check(&real.certificate).is_ok(), "{}", real.name);
@@ -875,6 +966,39 @@ fn each_of_a_hundred_consistent_alterations_is_refused_for_its_reason() {
     }
     assert!(escaped.is_empty(), "{escaped:#?}");
     assert!(tried > 100, "{tried}");
+}
+
+/// Returns the least budget of a port with which a certificate is proven.
+fn least_budget(mut certificate: Certificate, at: usize) -> u64 {
+    let (mut low, mut high) = (0, certificate.levels[0].ports[at].budget_ps);
+    while high - low > 1 {
+        let budget = low.midpoint(high);
+        certificate.levels[0].ports[at].budget_ps = budget;
+        match check(&certificate) {
+            Ok(_) => high = budget,
+            Err(_) => low = budget,
+        }
+    }
+    high
+}
+
+#[test]
+fn tags_and_packets_between_neighbours_take_their_time_of_ports() {
+    let numbered = Real::copies().certificate;
+    let mut plain = numbered.clone();
+    plain.flows[0].demand.tag_bit = 0;
+    // A port of 1 Gbit/s between switches: two samples of 48 bits more each, and what may
+    // have come closer together before it.
+    let more = least_budget(numbered, 0) - least_budget(plain, 0);
+    assert!((96_000..300_000).contains(&more), "{more}");
+
+    let watched = Real::turned().certificate;
+    let mut alone = watched.clone();
+    alone.flows[0].demand.bfd_interval_ps = None;
+    alone.levels[0].ports.retain(|port| port.class != 7);
+    // Three packets of 720 bits, and those that come meanwhile.
+    let more = least_budget(watched, 0) - least_budget(alone, 0);
+    assert!((2_160_000..2_600_000).contains(&more), "{more}");
 }
 
 /// What follows is not stated, so nobody can state it otherwise: the order of hops, what
@@ -930,14 +1054,16 @@ fn at_level(flow: &mut certificate::document::Flow, level: usize) -> &mut Servic
     flow.demand.levels[level].as_mut().unwrap()
 }
 
-/// Returns a flow to one receiver that crosses a link between switches.
-fn far(certificate: &mut Certificate) -> &mut certificate::document::Flow {
+/// Returns a flow to one receiver that crosses a link between switches, and is not turned
+/// back.
+fn far(certificate: &mut Certificate) -> &mut Flow {
     let mut flows = certificate.flows.iter_mut();
-    let far = flows.find(|flow| flow.demand.receivers.len() == 1 && flow.path.len() > 2);
+    let is_far = |flow: &Flow| flow.demand.receivers.len() == 1 && flow.path.len() > 2;
+    let far = flows.find(|it| is_far(it) && it.demand.protection != Protection::FastFailover);
     far.unwrap()
 }
 
-fn named<'a>(certificate: &'a mut Certificate, name: &str) -> &'a mut certificate::document::Flow {
+fn named<'a>(certificate: &'a mut Certificate, name: &str) -> &'a mut Flow {
     let mut flows = certificate.flows.iter_mut();
     flows.find(|flow| flow.demand.name == name).unwrap()
 }

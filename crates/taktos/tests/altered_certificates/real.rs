@@ -2,9 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use calculus::admission::{Redundant, Request};
 use certificate::compare::ComparedStatement;
-use certificate::document::{Copies, Demand, Protection};
+use certificate::document::Demand;
 use certificate::{Certificate, Difference, compare};
 use run::experiment::{Experiment, certificate, statement};
 use scenario::Scenario;
@@ -100,8 +99,7 @@ frame = "122 B"
 period = "1 ms"
 deadline = "10 ms"
 class = "high"
-protection = "restore"
-interruption = "20 ms"
+protection = "seamless"
 "#;
 
 /// A scenario and its certificate.
@@ -122,6 +120,7 @@ impl Real {
             Self::levels(),
             Self::messages(),
             Self::copies(),
+            Self::turned(),
         ]
     }
 
@@ -142,40 +141,16 @@ impl Real {
         Self::of("messages", MESSAGES)
     }
 
-    /// Second copies. No scenario asks for them yet, so the ledger of one is asked.
+    /// Second copies, with tags.
     pub fn copies() -> Self {
-        let mut real = Self::of("twice", TWICE);
-        let stop = AtomicBool::new(false);
-        let (_, promises) = Experiment::deciding(&real.scenario, &stop)
-            .promises()
-            .unwrap();
-        let mut ledger = promises.ledger;
-        let promised = &promises.flows[0];
-        let request = ledger.request(promised.reservation).unwrap().clone();
-        ledger.withdraw(promised.reservation);
-        let (_, other) = &request.alternatives[0];
-        let meet = other.hops[other.hops.len() - 2].stage;
-        let admitted = ledger
-            .admit(Request {
-                alternatives: Vec::new(),
-                redundant: Some(Box::new(Redundant {
-                    tree: other.clone(),
-                    eliminator: Some(meet),
-                })),
-                ..request.clone()
-            })
-            .unwrap();
-        let flow = &mut real.certificate.flows[0];
-        flow.demand.protection = Protection::Copies;
-        let path = flow.alternatives.remove(0).path;
-        flow.alternatives.clear();
-        let eliminator = Some("s4".to_owned());
-        flow.copies = Some(Copies { path, eliminator });
-        let late = admitted.alternatives.iter().map(|(_, late)| *late);
-        let late = late.fold(admitted.guarantee, units::Delay::max);
-        flow.guarantees_ps = vec![Some(late.as_ps())];
-        real.certificate = real.certificate.seal();
-        real
+        Self::of("twice", TWICE)
+    }
+
+    /// Frames that are turned back, and links that are watched.
+    pub fn turned() -> Self {
+        let flow = "protection = \"seamless\"";
+        let turned = "protection = \"fast-failover\"\ninterruption = \"20 ms\"\ncovers = \"any\"";
+        Self::of("turned", &TWICE.replace(flow, turned))
     }
 
     fn of(name: &'static str, text: &str) -> Self {
@@ -198,13 +173,8 @@ impl Real {
 
     /// Returns what a certificate states otherwise than the scenario.
     pub fn differences(&self, certificate: &Certificate) -> Vec<Difference> {
-        let (network, mut demands) = (
-            statement::network(&self.scenario),
-            statement::demands(&self.scenario),
-        );
-        for demand in demands.iter_mut().filter(|_| self.name == "twice") {
-            demand.protection = Protection::Copies;
-        }
+        let network = statement::network(&self.scenario);
+        let demands = statement::demands(&self.scenario);
         let stated: Vec<&Demand> = certificate.flows.iter().map(|flow| &flow.demand).collect();
         let found = demands.iter();
         let found: Vec<&Demand> = found

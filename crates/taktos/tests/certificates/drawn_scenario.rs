@@ -274,9 +274,13 @@ fn treatment(text: &mut String, random: &mut Random, classes: &[&str]) {
     text.push_str(&format!("deadline = \"{deadline} us\"\n"));
     if random.in_percent(70) {
         let interruption = random.pick(&[5, 50, 1_000]);
-        text.push_str(&format!(
-            "protection = \"restore\"\ninterruption = \"{interruption} ms\"\n"
-        ));
+        let interruption = format!("interruption = \"{interruption} ms\"\n");
+        text.push_str(&match random.below(6) {
+            0 => "protection = \"seamless\"\n".to_owned(),
+            1 => format!("protection = \"fast-failover\"\n{interruption}"),
+            2 => format!("protection = \"fast-failover\"\n{interruption}covers = \"any\"\n"),
+            _ => format!("protection = \"restore\"\n{interruption}"),
+        });
     }
     if random.in_percent(40) {
         text.push_str(&format!("class = \"{}\"\n", random.pick(classes)));

@@ -1,8 +1,8 @@
 //! What certify writes, verify proves: scenarios drawn from seeds go through the code of
 //! `taktos certify` and `taktos verify`, which share nothing but the document.
 //!
-//! No scenario asks for second copies yet, so in some networks restored flows are
-//! promised two copies instead, on the two ways that they have.
+//! In some networks restored flows are promised two copies instead, on the two ways that
+//! they have, as if their hosts made and dropped second copies.
 //!
 //! `cargo xtask certificates` asks more of them; `TAKTOS_SEED=… cargo test -p taktos
 //! --test certificates` has one again and shows it.
@@ -14,11 +14,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use calculus::admission::{Hop, Redundant, Request, StageId, Tree};
 use certificate::Certificate;
+use certificate::document::Protection;
 use controller::admission::LedgerPlace;
-use controller::northbound::Promises;
+use controller::northbound::{PromisedFlow, Promises};
 use run::experiment::{Admission, Experiment, certificate};
 use scenario::Scenario;
 use sim::servers::random::Random;
+use units::DataSize;
 
 /// Networks in a run of the tests.
 const NETWORKS: u64 = 2_000;
@@ -34,6 +36,9 @@ struct Tally {
     restored: usize,
     peaks: usize,
     copies: usize,
+    seamless: usize,
+    turned: usize,
+    sessions: usize,
 }
 
 impl Tally {
@@ -45,6 +50,9 @@ impl Tally {
             restored: self.restored + other.restored,
             peaks: self.peaks + other.peaks,
             copies: self.copies + other.copies,
+            seamless: self.seamless + other.seamless,
+            turned: self.turned + other.turned,
+            sessions: self.sessions + other.sessions,
         }
     }
 }
@@ -64,7 +72,9 @@ fn what_certify_writes_verify_proves() {
     // What promises nothing would be proven as well.
     if tally.networks > 1 {
         assert!(tally.promised > 2 * tally.networks, "{tally:?}");
-        for there in [tally.restored, tally.peaks, tally.copies * 8] {
+        let often = [tally.restored, tally.peaks, tally.copies * 8];
+        let seldom = [tally.seamless, tally.turned, tally.sessions].map(|there| there * 20);
+        for there in often.into_iter().chain(seldom) {
             assert!(there > tally.networks, "{tally:?}");
         }
     }
@@ -162,12 +172,25 @@ fn certify_and_verify(seed: u64) -> Result<Tally, String> {
         .filter_map(|id| promises.ledger.request(id))
     {
         tally.restored += usize::from(!request.alternatives.is_empty());
+        tally.seamless += usize::from(request.redundant.is_some());
+        let is_repeated = |tree: &Tree| {
+            let stages: BTreeSet<_> = tree.hops.iter().map(|hop| hop.stage).collect();
+            stages.len() < tree.hops.len()
+        };
+        let mut alternatives = request.alternatives.iter();
+        tally.turned += usize::from(alternatives.any(|(_, tree)| is_repeated(tree)));
+        let is_session = request.class == 7 && request.largest_frame == DataSize::from_bytes(90);
+        tally.sessions += usize::from(is_session);
         tally.peaks += usize::from(request.peak.is_some());
     }
     verify(&scenario, &admissions, &promises)?;
     // Those of a level are not the only ones that count.
     if scenario.modes.is_none() {
-        tally.copies = promise_copies(&mut promises, &mut random);
+        let flows = scenario.flows.iter();
+        let restored =
+            flows.filter(|it| matches!(it.protection, scenario::Protection::Restore { .. }));
+        let restored = restored.map(|flow| flow.name.as_str()).collect();
+        tally.copies = promise_copies(&mut promises, &restored, &mut random);
     }
     if tally.copies > 0 {
         verify(&scenario, &[], &promises).map_err(|why| format!("with copies: {why}"))?;
@@ -185,7 +208,16 @@ fn verify(
     if promises.flows.is_empty() {
         return Ok(()); // Who promises nothing certifies nothing.
     }
-    let written = certificate(scenario, promises).write();
+    let mut certificate = certificate(scenario, promises);
+    for flow in certificate
+        .flows
+        .iter_mut()
+        .filter(|it| it.copies.is_some())
+    {
+        // Some were restored, and have got copies since (`promise_copies`).
+        flow.demand.protection = Protection::Copies;
+    }
+    let written = certificate.seal().write();
     let read = Certificate::read(&written).map_err(|error| format!("unreadable: {error}"))?;
     let proven =
         certificate::check(&read).map_err(|objections| format!("not proven: {objections:#?}"))?;
@@ -210,7 +242,12 @@ fn verify(
 
 /// Promises some of the restored flows two copies of each frame, on the two ways that
 /// they have, and returns how many that are. Others go to make room for them.
-fn promise_copies(promises: &mut Promises, random: &mut Random) -> usize {
+fn promise_copies(
+    promises: &mut Promises,
+    restored: &BTreeSet<&str>,
+    random: &mut Random,
+) -> usize {
+    let is_restored = |flow: &PromisedFlow| restored.contains(flow.name.as_str());
     let mut copies = 0;
     for mut flow in std::mem::take(&mut promises.flows) {
         let id = flow.reservation;
@@ -220,7 +257,7 @@ fn promise_copies(promises: &mut Promises, random: &mut Random) -> usize {
         }
         let restored = promises.ledger.request(id);
         let restored = restored.filter(|request| !request.alternatives.is_empty());
-        let restored = restored.filter(|_| random.in_percent(70));
+        let restored = restored.filter(|_| is_restored(&flow) && random.in_percent(70));
         if let Some(doubled) = restored.and_then(|it| doubled(it, promises, random)) {
             promises.ledger.withdraw(id);
             let Ok(admitted) = promises.ledger.admit(doubled) else {

@@ -316,6 +316,7 @@ fn stated_flow(certificate: &Certificate, flow: &Flow) -> Vec<(&'static str, Str
             match demand.protection {
                 Protection::None => "none".to_owned(),
                 Protection::Restore => "restore".to_owned(),
+                Protection::FastFailover => "fast-failover".to_owned(),
                 Protection::Copies => "copies".to_owned(),
             },
         ),
