@@ -9,6 +9,7 @@ mod cargo;
 mod check;
 mod citation;
 mod cites;
+mod deb;
 mod deny;
 mod drawn;
 mod failure;
@@ -56,6 +57,9 @@ usage: cargo xtask JOB
   bpf                compiles the programs that run in the kernel, with clang
   deny               holds licences and sources of all packages to deny.toml, with
                      cargo-deny
+  deb                makes the Debian package, with cargo-deb; --quick without LTO; --try
+      [--quick] [--try]  installs, runs, upgrades and removes it in a fresh Debian, as root,
+                     with the Debian package mmdebstrap
   same-meaning       compares the switch's core with its program in the kernel, on random
       [--pairs NUMBER]   tables and frames (1,000,000); needs root
       [--seed NUMBER]
@@ -121,6 +125,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["tidy"] => tidy::run(&workspace),
         ["bpf"] => bpf::run(&workspace),
         ["deny"] => deny::run(&workspace),
+        ["deb", words @ ..] => deb::run(&workspace, words),
         ["bench"] => bench::run(&workspace),
         ["rivals", ..] => rivals::run(&workspace, &arguments[1..]),
         ["fuzz"] => fuzz::run(&workspace, None),

@@ -5,9 +5,11 @@ mod analyze;
 mod certify;
 mod check;
 mod client;
+mod config_file;
 mod controller;
 mod exit;
 mod explanation;
+mod manual;
 mod measure;
 mod profile;
 mod report_folder;
@@ -25,7 +27,7 @@ use std::process::ExitCode;
 
 use ::measure::report::ShownFlows;
 use ::measure::report::text::Details;
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use units::Duration;
 
 use exit::Exit;
@@ -91,6 +93,11 @@ enum Command {
     /// Do experiments of the papers again and print their figures beside ours;
     /// without arguments, list them.
     Reproduce(reproduce::Reproduce),
+    /// Print what completes commands in a shell.
+    Completions(manual::Completions),
+    /// Write the manual pages.
+    #[command(hide = true)]
+    Manual(manual::Manual),
 }
 
 /// What `taktos run` is told.
@@ -211,7 +218,12 @@ enum RunEngine {
 /// Does what the command line says and returns the exit code for it.
 #[must_use]
 pub fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let given = std::env::args_os().collect();
+    let given = match config_file::expand(&Arguments::command(), given) {
+        Ok(given) => given,
+        Err(exit) => return exit.into(),
+    };
+    let arguments = match Arguments::try_parse_from(given) {
         Ok(arguments) => arguments,
         Err(error) => {
             let code = if error.use_stderr() {
@@ -248,14 +260,14 @@ pub fn main() -> ExitCode {
         Command::Events(arguments) => client::events::events(&arguments),
         Command::Measure(arguments) => measure::measure(&arguments),
         Command::Reproduce(arguments) => reproduce::reproduce(&arguments),
+        Command::Completions(arguments) => manual::completions(Arguments::command(), &arguments),
+        Command::Manual(arguments) => manual::manual(Arguments::command(), &arguments),
     };
     exit.into()
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]

@@ -50,6 +50,10 @@ const WISH: Wish = Wish {
 pub struct ControllerArgs {
     #[command(subcommand)]
     instead: Option<Instead>,
+    /// A file with options, by their long names, as in `http = "127.0.0.1:8181"`; those of the
+    /// command line go before them.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     #[command(flatten)]
     openflow: OpenFlowOptions,
     #[command(flatten)]

@@ -34,6 +34,10 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 pub struct SwitchArgs {
     #[command(subcommand)]
     ask: Option<Ask>,
+    /// A file with options, by their long names, as in `ports = ["eth1", "eth2"]`; those of the
+    /// command line go before them.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// The interfaces that are ports, numbered from 1 in their order, or as in
     /// `7=eth1`.
     #[arg(long, value_name = "[N=]IF", value_delimiter = ',', required = true)]

@@ -8,6 +8,7 @@ mod bad_input;
 mod captures;
 mod certify;
 mod client;
+mod config_file;
 mod controller;
 mod explanations;
 mod interruption;
