@@ -10,6 +10,7 @@ mod certify;
 mod client;
 mod controller;
 mod explanations;
+mod graceful_restart;
 mod interruption;
 mod kernel_engine;
 mod listeners;
