@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#define LAYOUT_VERSION 6
+#define LAYOUT_VERSION 7
 #define NEVER (~0ull)
 
 /* Words of a record, by region. */
@@ -58,6 +58,8 @@
 #define SETTINGS_TRIAL_COPIES 9
 #define SETTINGS_HOP_LINES 10
 #define SETTINGS_HOP_SPACE 11
+#define SETTINGS_STATE 12
+#define SETTINGS_STATE_NEXT 13
 
 #define FLAG_ALL_TO_CORE 1ull
 #define FLAG_DROP_FRAGMENTS (1ull << 1)
@@ -177,6 +179,7 @@
 #define STREAM_LOST 10
 #define STREAM_UNNUMBERED 11
 #define STREAM_RESETS 12
+#define STREAM_HANDLE 13
 #define STREAM_KNOWN (1ull << 16)
 
 #define GROUP_SINCE_0 0

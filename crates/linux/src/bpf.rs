@@ -6,6 +6,7 @@
 //! | [`features`] | what the running kernel has of what they need |
 //! | [`object`] | the object file that clang makes |
 //! | [`map`] | memory that programs and this process share |
+//! | [`pin`] | objects of the kernel that stay when the process ends |
 //! | [`attachment`] | a program's place at an interface |
 //! | [`program`] | a program that the kernel's verifier has accepted |
 //! | [`test_run`] | a program's run on a frame that no interface has seen |
@@ -24,6 +25,7 @@ pub(crate) mod instruction;
 pub mod kernel_types;
 pub mod map;
 pub mod object;
+pub mod pin;
 pub mod program;
 pub mod record_ring;
 pub mod relay;

@@ -31,6 +31,8 @@ const NAME_BYTES: usize = libc::IFNAMSIZ;
 const ANSWER_BYTES: usize = 24;
 /// The flag of an interface that is switched on.
 const IS_UP: u16 = 1;
+/// The flag of one that hears frames for others.
+const HEARS_ALL: u16 = 0x100;
 /// The flag of one that the kernel has begun to use.
 const IS_RUNNING: u16 = 0x40;
 /// How long the kernel may take until it uses an interface that is switched on.
@@ -114,6 +116,17 @@ impl Interface {
             index,
             control,
         })
+    }
+
+    /// Finds the interface of a number.
+    ///
+    /// # Errors
+    ///
+    /// If there is none.
+    pub fn of_index(index: u32) -> io::Result<Self> {
+        let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
+        let control = socket_with(family, kind, SocketFlags::CLOEXEC, None)?;
+        Self::named(&rustix::net::netdevice::index_to_name(&control, index)?)
     }
 
     /// Returns a second way to ask about the same interface.
@@ -208,13 +221,37 @@ impl Interface {
     ///
     /// If the interface has gone, or without CAP_NET_ADMIN.
     pub fn switch(&self, power: Power) -> io::Result<()> {
-        let flags = match power {
+        self.set_flags(match power {
             Power::Off => self.flags()? & !IS_UP,
             Power::On => self.flags()? | IS_UP,
-        };
+        })
+    }
+
+    fn set_flags(&self, flags: u16) -> io::Result<()> {
         let mut value = [0; ANSWER_BYTES];
         value[..2].copy_from_slice(&flags.to_ne_bytes());
         self.ask(libc::SIOCSIFFLAGS as c_ulong, value).map(drop)
+    }
+
+    /// Returns whether it hears frames for others for as long as nobody says otherwise.
+    ///
+    /// # Errors
+    ///
+    /// If the interface has gone.
+    pub fn hears_all(&self) -> io::Result<bool> {
+        Ok(self.flags()? & HEARS_ALL != 0)
+    }
+
+    /// Has it hear frames for others, or not.
+    ///
+    /// # Errors
+    ///
+    /// If the interface has gone, or without CAP_NET_ADMIN.
+    pub fn hear_all(&self, power: Power) -> io::Result<()> {
+        self.set_flags(match power {
+            Power::Off => self.flags()? & !HEARS_ALL,
+            Power::On => self.flags()? | HEARS_ALL,
+        })
     }
 
     /// Waits until the kernel sends what is given to it. An interface may be switched on

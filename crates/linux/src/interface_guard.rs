@@ -21,6 +21,7 @@ use thiserror::Error;
 
 use crate::hold::{Hold, HoldError};
 use crate::interface::{CardStamps, Interface, Power, ReceiveOffload};
+use crate::kernel_engine::clear_left_at;
 use crate::qdisc::{PacedLink, PacingError, Qdisc, Shape};
 
 /// What nobody may do to the frames of a port.
@@ -97,6 +98,22 @@ impl InterfaceGuard {
     pub fn take(interface: Interface, tags: Tags) -> Result<Self, InterfaceGuardError> {
         // Before anything is touched that another switch relies on.
         let hold = Hold::take(interface.index())?;
+        clear_left_at(interface.index())?;
+        Self::with(interface, tags, hold)
+    }
+
+    /// As [`InterfaceGuard::take`], but that what a killed switch has left there goes on
+    /// forwarding.
+    ///
+    /// # Errors
+    ///
+    /// As [`InterfaceGuard::take`].
+    pub fn take_over(interface: Interface, tags: Tags) -> Result<Self, InterfaceGuardError> {
+        let hold = Hold::take(interface.index())?;
+        Self::with(interface, tags, hold)
+    }
+
+    fn with(interface: Interface, tags: Tags, hold: Hold) -> Result<Self, InterfaceGuardError> {
         if let Some(number) = interface.xdp_program()? {
             return Err(InterfaceGuardError::Occupied {
                 interface: interface.name().to_owned(),

@@ -5,26 +5,32 @@
 //! cannot do it hands over by a ring ([`HandedFrames`]), from which the switch's core
 //! takes it. So no thread has to be awake for a frame that an entry forwards.
 //!
-//! Everything of it is gone with this value and the ports that were plugged in: the
-//! kernel detaches by itself what a process held that dies.
+//! Everything of it is gone with this value and the ports that were plugged in. When the
+//! process dies, all of it goes on forwarding if that is wanted (`retained_set`) until another
+//! process goes on with it; else the kernel detaches by itself what a process held that dies.
 
 mod handed_frames;
 mod hook;
+mod retained_set;
 mod shared_tables;
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
-use switch::Config;
+use retained_set::RetainedSet;
 use switch::compiled::{Overflow, Sizes};
+use switch::{Config, StateLog};
 use thiserror::Error;
 
 pub use handed_frames::{Handed, HandedFrame, HandedFrames, Noticed};
-pub(crate) use hook::Hung;
 pub use hook::{Hook, Manner, PortBindingError};
+pub(crate) use hook::{Hung, Origin};
+pub(crate) use retained_set::{Left, clear_left_at};
+pub use retained_set::{RetentionError, clear_left};
 pub use shared_tables::{SharedTables, SharedWords};
 
+use crate::bpf::attachment::Preference;
 use crate::bpf::features::{Feature, Features};
 use crate::bpf::map::MapError;
 use crate::bpf::program::LoadError;
@@ -45,6 +51,16 @@ pub struct Settings {
     pub ring_bytes: u32,
     /// How ports are hung up.
     pub manner: Manner,
+    pub lifetime: Lifetime,
+}
+
+/// What becomes of a kernel engine whose process dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lifetime {
+    /// It ends.
+    OfProcess,
+    /// It goes on forwarding, and the next process of the same switch goes on with it.
+    OfSwitch,
 }
 
 /// Why the kernel cannot forward.
@@ -66,6 +82,8 @@ pub enum EngineError {
     /// The kernel does not say what it has.
     #[error("cannot load programs into the kernel: {_0}{}", privilege_hint(_0))]
     Features(io::Error),
+    #[error("cannot give tables names by which they outlive this process: {0}")]
+    Retention(io::Error),
     /// The machine does not say how many processors it has.
     #[error("cannot read {POSSIBLE_PROCESSORS}: {0}")]
     Processors(io::Error),
@@ -81,6 +99,12 @@ pub struct KernelEngine {
     features: Features,
     /// Why nobody sees frames leave, if so.
     blindness: Option<HopWatchError>,
+    /// What outlives the process, if anything does.
+    retained: Option<RetainedSet>,
+    /// What a process left that has ended, until this one goes on with it.
+    left: Option<Left>,
+    /// What is so of all that, in words.
+    continuity: String,
 }
 
 impl KernelEngine {
@@ -99,7 +123,18 @@ impl KernelEngine {
         }
         let processors = possible_processors().map_err(EngineError::Processors)?;
         let sizes = Sizes::new(config, settings.entries, processors);
-        let tables = SharedTables::create(sizes)?;
+        let Retention {
+            set: retained,
+            left,
+            continuity,
+        } = Retention::begin(config, &sizes, settings);
+        let tables = match &left {
+            Some(left) => SharedTables::beside(&left.tables)?,
+            None => SharedTables::create(sizes)?,
+        };
+        if let Some(set) = &retained {
+            set.pin(&tables).map_err(EngineError::Retention)?;
+        }
         let frames = HandedFrames::create(settings.ring_bytes)?;
         let (hops, blindness) = match HopSpace::join(tables.array(Region::Hops)) {
             Ok(hops) => (Some(hops), None),
@@ -110,6 +145,7 @@ impl KernelEngine {
             &frames,
             config.ports.len(),
             (settings.manner, hops),
+            retained.as_ref(),
         )?;
         Ok(Self {
             tables,
@@ -118,7 +154,42 @@ impl KernelEngine {
             overflow: settings.overflow,
             features,
             blindness,
+            retained,
+            left,
+            continuity,
         })
+    }
+
+    /// Returns what becomes of it when the process dies, and with what it began, in words.
+    #[must_use]
+    pub fn continuity(&self) -> &str {
+        &self.continuity
+    }
+
+    /// Returns whether it goes on forwarding when this process dies.
+    #[must_use]
+    pub fn outlives_process(&self) -> bool {
+        self.retained.is_some()
+    }
+
+    /// Returns what a process left that has ended, if this one is to go on with it.
+    pub(crate) fn take_left(&mut self) -> Option<Left> {
+        self.left.take()
+    }
+
+    /// Forgets it: this process has gone on, or begun anew.
+    pub(crate) fn forget_left(&mut self) {
+        if let Some(set) = &mut self.retained {
+            set.forget_left();
+        }
+    }
+
+    /// Returns where to write down what the next process needs to go on, and of which
+    /// switch it is, if anything outlives this one.
+    pub(crate) fn log(&self) -> Option<(Box<dyn StateLog>, Vec<u8>)> {
+        let set = self.retained.as_ref()?;
+        let file = set.file().ok()?;
+        Some((Box::new(file), set.identity().to_vec()))
     }
 
     /// Returns what the kernel has and lacks.
@@ -162,6 +233,64 @@ impl AsFd for KernelEngine {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.frames.as_fd()
     }
+}
+
+/// What is retained, at the beginning of a process.
+struct Retention {
+    set: Option<RetainedSet>,
+    left: Option<Left>,
+    continuity: String,
+}
+
+impl Retention {
+    /// Looks for what a process has left, and makes room for what this one is to leave.
+    fn begin(config: &Config, sizes: &Sizes, settings: Settings) -> Self {
+        let nothing = |continuity| Self {
+            set: None,
+            left: None,
+            continuity,
+        };
+        match settings.lifetime {
+            Lifetime::OfProcess => return nothing(String::new()),
+            Lifetime::OfSwitch => {}
+        }
+        if settings.manner.preference == Preference::Filter {
+            return nothing("ends with this process: by a filter, as was asked for".to_owned());
+        }
+        let identity = identity(config, settings);
+        let (set, left) = match RetainedSet::open(config, sizes, identity) {
+            Ok(opened) => opened,
+            Err(reason) => return nothing(format!("ends with this process: {reason}")),
+        };
+        const STAYS: &str = "goes on forwarding when this process dies";
+        let continuity = match &left {
+            None => STAYS.to_owned(),
+            Some(Ok(_)) => format!("{STAYS}; goes on from a process that has ended"),
+            Some(Err(reason)) => {
+                format!("{STAYS}; not from the process that has ended: {reason}")
+            }
+        };
+        Self {
+            set: Some(set),
+            left: left.and_then(Result::ok),
+            continuity,
+        }
+    }
+}
+
+/// Returns what has to be the same where one process goes on from another.
+fn identity(config: &Config, settings: Settings) -> String {
+    let ports = config.ports.iter();
+    let ports: Vec<_> = ports
+        .map(|it| (it.number, &it.name, it.mac, it.rate))
+        .collect();
+    let Settings {
+        overflow, manner, ..
+    } = settings;
+    format!(
+        "{:?}",
+        (config.datapath_id, config.tables, ports, overflow, manner)
+    )
 }
 
 fn privilege_hint(reason: &io::Error) -> &'static str {

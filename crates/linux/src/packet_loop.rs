@@ -210,13 +210,19 @@ impl PacketLoop {
     }
 
     /// Starts all switches and carries them until `stop` is set.
-    pub fn run(mut self, stop: &AtomicBool) -> Record {
+    pub fn run(self, stop: &AtomicBool) -> Record {
+        self.run_telling(stop, || ())
+    }
+
+    /// The same, and tells when all switches have started.
+    pub fn run_telling(mut self, stop: &AtomicBool, started: impl FnOnce()) -> Record {
         let now = clock::now();
         self.stalls.waited(now);
         self.own = OwnTime::begin();
         for station in &mut self.stations {
             station.start(now);
         }
+        started();
         while !stop.load(Ordering::Relaxed) {
             self.turn();
         }

@@ -18,7 +18,9 @@ mod modes;
 mod needs;
 mod operations;
 mod placement;
+mod predecessor;
 mod publication;
+mod retention;
 mod room;
 mod sizes;
 mod store;
@@ -28,8 +30,10 @@ mod walk;
 mod walks;
 
 pub(crate) use form::Form;
+pub(crate) use memory::Beginning;
 pub use memory::{Departures, Memory, Record, Words};
 pub use publication::{Carried, Overflow};
+pub(crate) use retention::{Kept, NO_RECORD, Retention};
 pub use sizes::Sizes;
 pub(crate) use store::Counted;
 

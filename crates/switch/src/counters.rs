@@ -148,6 +148,14 @@ pub(crate) struct EntryCounters {
 }
 
 impl EntryCounters {
+    /// Adds what others have counted who count no more.
+    pub(crate) fn add(&mut self, others: Counted) {
+        self.frames = self.frames.wrapping_add(others.frames);
+        self.bytes = self.bytes.wrapping_add(others.bytes);
+        self.dropped = self.dropped.wrapping_add(others.dropped);
+        self.last_used = self.last_used.max(Instant::from_ns(others.last));
+    }
+
     /// Begins to count frames anew, though others go on from what they counted.
     pub(crate) const fn begin_anew(&mut self, others: Counted) {
         self.frames = others.frames.wrapping_neg();

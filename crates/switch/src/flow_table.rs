@@ -180,7 +180,7 @@ impl FlowTable {
         noted.map(std::mem::take).unwrap_or_default()
     }
 
-    fn note_change(&mut self, index: EntryIndex) {
+    pub(crate) fn note_change(&mut self, index: EntryIndex) {
         if let Some(changes) = &mut self.changes {
             changes.entries.push(index);
         }

@@ -124,9 +124,7 @@ impl MeterTable {
 
     /// Notes what is changed from now on.
     pub(crate) fn note_changes(&mut self) {
-        let places = (0..).map(MeterIndex).zip(&self.slots);
-        let present = places.filter(|(_, slot)| slot.is_some());
-        self.changes = Some(present.map(|(index, _)| index).collect());
+        self.changes = Some(self.places().collect());
     }
 
     /// Returns the meters that were changed since somebody took note of it last.
@@ -179,6 +177,12 @@ impl MeterTable {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (MeterIndex, &Meter)> {
         let places = self.numbers.values();
         places.map(|index| (*index, self.meter(*index)))
+    }
+
+    /// Returns the place of every meter, those without a number included.
+    pub(crate) fn places(&self) -> impl Iterator<Item = MeterIndex> {
+        let places = (0..).map(MeterIndex).zip(&self.slots);
+        places.filter_map(|(index, slot)| slot.is_some().then_some(index))
     }
 
     pub(crate) fn meter(&self, index: MeterIndex) -> &Meter {

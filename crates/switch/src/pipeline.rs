@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use units::Instant;
-use wire::openflow::{FragmentHandling, PacketInReason, PortConfig, PortNumber, TableId};
+use wire::openflow::{FragmentHandling, Message, PacketInReason, PortConfig, PortNumber, TableId};
 
 use crate::action::{Action, Program};
 use crate::action_set::ActionSet;
@@ -27,6 +27,7 @@ use crate::hops::Owner;
 use crate::packet::{Origin, Packet};
 use crate::packet_key::PacketKey;
 use crate::port::PortIndex;
+use crate::retained_state::Subject;
 use crate::timeouts::EntryId;
 
 /// How long a frame may be; a shorter one has no header.
@@ -95,6 +96,16 @@ impl Pipeline {
             misses: Misses::Dropped,
             form: None,
             action_set: ActionSet::new(),
+        }
+    }
+
+    /// Has a message written down that holds from now on, if anything is written down.
+    pub(crate) fn retain(&mut self, message: &Message<'_>, emit: impl FnOnce(&mut Vec<u8>)) {
+        let retention = self.form.as_mut().and_then(|form| form.retention.as_mut());
+        if let (Some(retention), Some((subject, holds))) = (retention, Subject::of(message)) {
+            let mut bytes = Vec::new();
+            emit(&mut bytes);
+            retention.note(subject, holds.then_some(&bytes));
         }
     }
 

@@ -159,7 +159,7 @@ pub struct Switch {
     pub(crate) pipeline: Pipeline,
     /// Whether something may have changed that the compiled form shows.
     pub(crate) touched: bool,
-    agent: Agent,
+    pub(crate) agent: Agent,
     /// The buffer that was lent out by the last [`poll`](Self::poll).
     lent: Option<SlotIndex>,
     /// The bytes for a controller that were lent out.

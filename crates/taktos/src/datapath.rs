@@ -28,7 +28,7 @@ use std::thread::{self, JoinHandle};
 use linux::carrier_watch::{CarrierWatch, Effort};
 use linux::dialer::Dialer;
 use linux::interface_guard::InterfaceGuardError;
-use linux::kernel_engine::{EngineError, PortBindingError};
+use linux::kernel_engine::{EngineError, KernelEngine, PortBindingError};
 use linux::listener::Listener;
 use linux::packet_loop::{Closed, Command, PacketLoop, PortBinding, Record, Station, Waiting};
 use linux::scheduling::{self, HIGHEST_NICE, Placement, Rank, Wish};
@@ -151,6 +151,8 @@ pub struct Datapath {
     pub engine: String,
     /// How the loop waits for frames.
     pub waiting: Waiting,
+    /// Whether the kernel goes on forwarding when this process dies.
+    pub outlives_process: bool,
     /// A line about each port.
     pub ports: Vec<String>,
     /// The control socket, or why there is none.
@@ -179,6 +181,10 @@ impl Datapath {
         let datapath_id = carried.config.datapath_id;
         let waiting = carried.waiting(plan.waiting);
         let ports = carried.ports.iter().map(introduce).collect();
+        let outlives_process = carried
+            .engine
+            .as_ref()
+            .is_some_and(KernelEngine::outlives_process);
         let (control, tools) = open_control(plan.control.as_deref(), datapath_id)?;
         let (commands, obeyed) = mpsc::channel();
         let (tell, events) = mpsc::sync_channel(EVENTS_WAITING);
@@ -207,6 +213,7 @@ impl Datapath {
             datapath_id,
             engine,
             waiting,
+            outlives_process,
             ports,
             control,
             events,
@@ -259,11 +266,18 @@ impl PacketThread {
     fn start(packets: PacketLoop, wish: Wish) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let should_stop = Arc::clone(&stop);
+        let (tell, started) = mpsc::channel();
         let thread = thread::Builder::new().name("packets".to_owned());
         let thread = thread.spawn(move || {
             scheduling::apply(wish);
-            packets.run(&should_stop)
+            // Nobody waits any more if the switch was given up meanwhile.
+            packets.run_telling(&should_stop, || {
+                let _ = tell.send(());
+            })
         })?;
+        // Who is told that the switch runs expects it to forward. A thread that has died
+        // tells nothing, and is found out later.
+        let _ = started.recv();
         Ok(Self {
             stop,
             thread: Some(thread),

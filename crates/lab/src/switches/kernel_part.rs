@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use linux::hold::Hold;
-use linux::kernel_engine::{EngineError, KernelEngine, Manner, RING_BYTES, Settings};
+use linux::kernel_engine::{EngineError, KernelEngine, Lifetime, Manner, RING_BYTES, Settings};
 use linux::packet_loop::{PortBinding, Station};
 use linux::parallel;
 use linux::port::Port;
@@ -103,5 +103,6 @@ fn settings(config: &Config, entries: usize, switches: usize) -> Settings {
             queue: Length::Frames(u32::try_from(config.queue_capacity).unwrap_or(u32::MAX)),
             ..Manner::BEST
         },
+        lifetime: Lifetime::OfProcess,
     }
 }

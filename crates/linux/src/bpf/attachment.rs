@@ -17,13 +17,15 @@ mod link;
 use std::fmt;
 use std::io;
 use std::os::fd::AsFd;
+use std::path::Path;
 
 use thiserror::Error;
 
 use super::program::Program;
 use crate::hold::Hold;
+use crate::kernel_engine::clear_left_at;
 use filter::Filter;
-use link::Link;
+pub use link::Link;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preference {
@@ -38,6 +40,8 @@ pub enum Preference {
 pub enum Hook {
     /// A tcx link, which ends with this process.
     Link,
+    /// A tcx link that has a name, and stays when this process dies.
+    NamedLink,
     /// A filter of `clsact`, since the kernel has no tcx (Linux 6.6).
     FilterWithoutLinks,
     /// A filter of `clsact`, as was asked for.
@@ -48,6 +52,7 @@ impl fmt::Display for Hook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Link => "tcx link, ends with this process",
+            Self::NamedLink => "tcx link, stays when this process dies",
             Self::FilterWithoutLinks => "clsact filter, since this kernel has no tcx (Linux 6.6)",
             Self::FilterAsAsked => "clsact filter, as asked for",
         })
@@ -145,7 +150,7 @@ impl OutwardAttachment {
 }
 
 /// Tells whether the kernel has links to interfaces (tcx).
-pub(super) fn has_links() -> io::Result<bool> {
+pub(crate) fn has_links() -> io::Result<bool> {
     /// The loopback, which every namespace has.
     const ANY_INTERFACE: u32 = 1;
     link::occupant(ANY_INTERFACE).map(|programs| programs.has_links)
@@ -173,6 +178,7 @@ impl Attachment {
             }
         };
         filter::remove_left(interface).map_err(refused("removing a filter that was left"))?;
+        clear_left_at(interface).map_err(refused("removing what a killed switch left"))?;
         let filters = filter::occupant(interface).map_err(refused("listing its filters"))?;
         let programs = link::occupant(interface).map_err(refused("listing its programs"))?;
         if let Some(occupant) = filters.or(programs.occupant) {
@@ -187,7 +193,9 @@ impl Attachment {
             (Preference::Filter, _) => Hook::FilterAsAsked,
         };
         let place = match hook {
-            Hook::Link => Link::create(program.as_fd(), interface).map(AttachedTo::Link),
+            Hook::Link | Hook::NamedLink => {
+                Link::create(program.as_fd(), interface).map(AttachedTo::Link)
+            }
             Hook::FilterWithoutLinks | Hook::FilterAsAsked => {
                 Filter::create(program.as_fd(), interface).map(AttachedTo::Filter)
             }
@@ -196,6 +204,29 @@ impl Attachment {
             place: place.map_err(refused("putting it there"))?,
             hook,
         })
+    }
+
+    /// Takes over the link of a process that has ended, with its program.
+    #[must_use]
+    pub fn take_over(link: Link) -> Self {
+        Self {
+            place: AttachedTo::Link(link),
+            hook: Hook::NamedLink,
+        }
+    }
+
+    /// Gives the link a name, by which it stays when this process dies.
+    ///
+    /// # Errors
+    ///
+    /// If it is no link, or as the kernel says.
+    pub fn name(&mut self, path: &Path) -> io::Result<()> {
+        match &self.place {
+            AttachedTo::Link(link) => link.pin(path)?,
+            AttachedTo::Filter(_) => return Err(io::ErrorKind::Unsupported.into()),
+        }
+        self.hook = Hook::NamedLink;
+        Ok(())
     }
 
     /// Returns the place that was taken.

@@ -13,6 +13,8 @@ pub(crate) enum Command {
     MapUpdate = 2,
     MapDelete = 3,
     ProgramLoad = 5,
+    ObjectPin = 6,
+    ObjectOpen = 7,
     ProgramTestRun = 10,
     ProgramOfNumber = 13,
     Inform = 15,
@@ -21,6 +23,7 @@ pub(crate) enum Command {
     TypesLoad = 18,
     LinkCreate = 28,
     LinkUpdate = 29,
+    LinkDetach = 34,
 }
 
 /// What the longest of our commands takes; the kernel accepts more than it knows

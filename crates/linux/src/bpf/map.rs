@@ -3,11 +3,13 @@
 use std::ffi::c_int;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
 use thiserror::Error;
 
 use super::attributes::{Attributes, Command};
+use super::pin;
 use crate::mapping::Mapping;
 
 /// The kernel keeps names up to this length.
@@ -17,6 +19,8 @@ const MAPPABLE: u32 = 1 << 10;
 /// `BPF_F_INNER_MAP`: an array that may stand in the place of one of another length.
 const NESTED: u32 = 1 << 12;
 const WORD_BYTES: usize = 8;
+/// The beginning of `struct bpf_map_info`, up to the flags.
+const INFORMATION_BYTES: usize = 24;
 
 /// How a map is organised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,6 +140,35 @@ impl Map {
             Ok(descriptor) => Ok(Self { descriptor, shape }),
             Err(source) => Err(refusal(name, &shape, source)),
         }
+    }
+
+    /// Opens the map that has a name, if it was made for this.
+    fn pinned(name: &str, shape: MapShape, path: &Path) -> Result<Self, MapError> {
+        let descriptor = pin::open(path).map_err(|source| refusal(name, &shape, source))?;
+        let map = Self { descriptor, shape };
+        let mut information = [0; INFORMATION_BYTES];
+        let mut inform = Attributes::default();
+        inform.descriptor(0, map.as_fd());
+        inform.word(4, u32::try_from(INFORMATION_BYTES).expect("24"));
+        inform.bytes_mut(8, &mut information);
+        let asked = inform.run(Command::Inform);
+        asked.map_err(|source| refusal(name, &map.shape, source))?;
+        let word = |at: usize| {
+            information[at..]
+                .first_chunk()
+                .map(|it| u32::from_ne_bytes(*it))
+        };
+        let MapShape {
+            kind,
+            key_bytes,
+            value_bytes,
+            entries,
+        } = map.shape;
+        let expected = [kind.number(), key_bytes, value_bytes, entries];
+        if [0, 8, 12, 16].map(word) != expected.map(Some) {
+            return Err(refusal(name, &map.shape, io::ErrorKind::InvalidData.into()));
+        }
+        Ok(map)
     }
 
     /// Returns what it was made for.
@@ -264,16 +297,29 @@ impl MappedArray {
         value_words: u32,
         flags: u32,
     ) -> Result<Self, MapError> {
-        let value_bytes = value_words.saturating_mul(8);
-        let shape = MapShape {
-            kind: MapKind::Array,
-            key_bytes: 4,
-            value_bytes,
-            entries,
-        };
-        let map = Map::with_flags(name, shape, flags, None)?;
-        let words = entries as usize * value_words as usize;
-        let mapping = Mapping::shared(&map, words * WORD_BYTES, 0);
+        let shape = shape(entries, value_words);
+        Self::of_map(name, Map::with_flags(name, shape, flags, None)?)
+    }
+
+    /// Opens the array that has a name, if it has as many values of so many words.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or it is another one.
+    pub fn pinned(
+        name: &str,
+        entries: u32,
+        value_words: u32,
+        path: &Path,
+    ) -> Result<Self, MapError> {
+        Self::of_map(name, Map::pinned(name, shape(entries, value_words), path)?)
+    }
+
+    fn of_map(name: &str, map: Map) -> Result<Self, MapError> {
+        let shape = &map.shape;
+        let bytes = shape.entries as usize * shape.value_bytes as usize;
+        let words = bytes / WORD_BYTES;
+        let mapping = Mapping::shared(&map, bytes, 0);
         let mapping = mapping.map_err(|source| map.refusal(name, source))?;
         Ok(Self {
             map,
@@ -313,6 +359,16 @@ impl Attributes<'_> {
             let known = byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.';
             self.byte(offset + index, if known { byte } else { b'_' });
         }
+    }
+}
+
+/// Returns what an array of values of so many words is made for.
+fn shape(entries: u32, value_words: u32) -> MapShape {
+    MapShape {
+        kind: MapKind::Array,
+        key_bytes: 4,
+        value_bytes: value_words.saturating_mul(8),
+        entries,
     }
 }
 

@@ -20,7 +20,19 @@ pub struct Steering {
     queues: Vec<(File, String)>,
 }
 
+/// What stands there where nobody steers.
+const NOWHERE: &str = "0";
+
 impl Steering {
+    /// Takes over what a process that has ended steered: it had found that nobody did.
+    #[must_use]
+    pub fn taken_over(mut self) -> Self {
+        for (_, before) in &mut self.queues {
+            NOWHERE.clone_into(before);
+        }
+        self
+    }
+
     /// Has `processor` go on with whatever arrives at `interface`, of the calling
     /// thread's namespace.
     ///

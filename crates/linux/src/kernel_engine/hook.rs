@@ -9,24 +9,27 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use switch::compiled::Carried;
 use switch::{QUEUE_FRAMES, QUEUES, QueueTally};
 use thiserror::Error;
 use units::BitRate;
 
+use super::retained_set::{LINK, RetainedSet};
 use super::{EngineError, HandedFrames, SharedTables};
-use crate::bpf::attachment::{AttachError, Attachment, Preference};
+use crate::bpf::attachment::{AttachError, Attachment, Link, Preference};
 use crate::bpf::map::{Map, MapKind, MapShape};
 use crate::bpf::object::Object;
 use crate::bpf::program::Program;
 use crate::hold::Hold;
 use crate::hop_watch::HopSpace;
-use crate::interface::{Interface, Steering};
+use crate::interface::{Interface, Power, Steering};
 use crate::port::KernelPort;
 use crate::qdisc::paced_link::Pacing;
 use crate::qdisc::{self, Length, PacedLink, PacingError, Qdisc, QueueReader, Shape};
-use std::os::fd::AsFd;
 
 /// The compiled program; `cargo xtask bpf` makes it of the source beside it.
 const OBJECT: &[u8] = include_bytes!("../../bpf/switch.o");
@@ -72,6 +75,8 @@ pub enum PortBindingError {
     Pacing(#[from] PacingError),
     #[error("cannot make its number known to the program: {0}")]
     Interfaces(io::Error),
+    #[error("cannot give the program's link a name by which it outlives this process: {0}")]
+    Name(io::Error),
     /// The core cannot send there.
     #[error("cannot open a socket for the core's own frames: {0}")]
     Socket(io::Error),
@@ -87,6 +92,10 @@ pub struct Hook {
     manner: Manner,
     /// Those who see frames leave, if anybody does.
     hops: Option<HopSpace>,
+    /// Where links have their names, if ports outlive the process.
+    pins: Option<PathBuf>,
+    /// The links of a process that has ended, by their interfaces, that no port has yet.
+    left: Mutex<BTreeMap<u32, Link>>,
 }
 
 /// What is at an interface that is a port. The program is taken away first.
@@ -99,6 +108,52 @@ pub(crate) struct Hung {
     /// Keeps frames in their order, if it is paced and the kernel lets us.
     steering: Option<io::Result<Steering>>,
     carried: Carried,
+    origin: Origin,
+    /// Has it hear frames for others while no process is there.
+    hearing: Option<Hearing>,
+}
+
+/// Whose program is at a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Ours,
+    /// That of a process that has ended, until ours takes its place.
+    Left,
+}
+
+/// An interface that hears frames for others as long as this exists, and when the process
+/// dies.
+#[derive(Debug)]
+struct Hearing(Interface);
+
+impl Hearing {
+    /// Nothing if it did before, as somebody wanted.
+    fn begin(interface: &Interface, origin: Origin) -> io::Result<Option<Self>> {
+        if origin == Origin::Ours && interface.hears_all()? {
+            return Ok(None);
+        }
+        interface.hear_all(Power::On)?;
+        Ok(Some(Self(interface.try_clone()?)))
+    }
+}
+
+impl Drop for Hearing {
+    fn drop(&mut self) {
+        // One that has gone hears nothing.
+        let _ = self.0.hear_all(Power::Off);
+    }
+}
+
+/// A process that fails before its program is there leaves the one that is there what it
+/// needs.
+impl Drop for Hung {
+    fn drop(&mut self) {
+        if self.origin == Origin::Left {
+            std::mem::forget(self.paced.take());
+            std::mem::forget(self.steering.take());
+            std::mem::forget(self.hearing.take());
+        }
+    }
 }
 
 impl Hung {
@@ -106,6 +161,17 @@ impl Hung {
     pub(crate) fn read_queues(&mut self) -> Option<[QueueTally; QUEUES]> {
         let states = self.queues.as_mut()?.read().ok()?;
         Some(states.map(|state| state.tally))
+    }
+
+    pub(crate) fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// Puts our program into the place of the one that a process has left.
+    pub(crate) fn take_place(&mut self, program: &Program) -> io::Result<()> {
+        self.attachment.replace(program)?;
+        self.origin = Origin::Ours;
+        Ok(())
     }
 
     /// Returns how the switch is to know the port.
@@ -141,6 +207,7 @@ impl Hook {
         frames: &HandedFrames,
         ports: usize,
         (manner, hops): (Manner, Option<HopSpace>),
+        retained: Option<&RetainedSet>,
     ) -> Result<Self, EngineError> {
         let word = MapShape {
             kind: MapKind::Hash,
@@ -167,6 +234,8 @@ impl Hook {
             interfaces,
             manner,
             hops,
+            pins: retained.map(RetainedSet::pins),
+            left: Mutex::new(retained.map_or_else(BTreeMap::new, RetainedSet::links)),
         })
     }
 
@@ -200,15 +269,23 @@ impl Hook {
     ) -> Result<KernelPort, PortBindingError> {
         let index = interface.index();
         assert_eq!(index, hold.interface(), "the interface is held");
-        let shape = |rate| Shape {
-            rate,
-            length: self.manner.queue,
+        let left = self.lock_left().remove(&index);
+        let origin = match left {
+            Some(_) => Origin::Left,
+            None => Origin::Ours,
         };
-        let paced = rate.map(|rate| PacedLink::take(interface, self.manner.qdisc, shape(rate)));
+        let paced = rate.map(|rate| self.pace(interface, rate, origin));
         let paced = paced.transpose()?;
         self.know(index, NO_PORT)
             .map_err(PortBindingError::Interfaces)?;
-        let attachment = Attachment::attach(&self.program, hold, self.manner.preference)?;
+        let attachment = match left {
+            Some(left) => Attachment::take_over(left),
+            None => self.attach(hold)?,
+        };
+        let hearing = match &self.pins {
+            Some(_) => Hearing::begin(interface, origin).map_err(PortBindingError::Socket)?,
+            None => None,
+        };
         let (class, queues) = match paced.as_ref().map(PacedLink::pacing) {
             Some(Pacing::Htb(..)) => {
                 let queues = QueueReader::open(index).map_err(PortBindingError::Socket)?;
@@ -217,7 +294,13 @@ impl Hook {
             Some(Pacing::Nothing | Pacing::NothingThere) | None => (0, None),
         };
         let processor = self.manner.processor.filter(|_| class != 0);
-        let steering = processor.map(|processor| Steering::to(interface, processor));
+        let steering = processor.map(|processor| {
+            let steering = Steering::to(interface, processor)?;
+            Ok(match origin {
+                Origin::Left => steering.taken_over(),
+                Origin::Ours => steering,
+            })
+        });
         let carried = Carried {
             interface: index,
             class,
@@ -228,12 +311,60 @@ impl Hook {
             queues,
             steering,
             carried,
+            origin,
+            hearing,
         };
         let port = KernelPort::open(index).map_err(PortBindingError::Socket)?;
         if let Some(hops) = &self.hops {
             hops.know_port(&port).map_err(PortBindingError::Socket)?;
         }
         Ok(port.keeping(hung))
+    }
+
+    fn pace(
+        &self,
+        interface: &Interface,
+        rate: BitRate,
+        origin: Origin,
+    ) -> Result<PacedLink, PacingError> {
+        let length = self.manner.queue;
+        let shape = Shape { rate, length };
+        match origin {
+            Origin::Left => PacedLink::take_over(interface, self.manner.qdisc, shape),
+            Origin::Ours => PacedLink::take(interface, self.manner.qdisc, shape),
+        }
+    }
+
+    /// Puts the program at an interface, by a link with a name if it is to outlive the
+    /// process.
+    fn attach(&self, hold: &Hold) -> Result<Attachment, PortBindingError> {
+        let mut attachment = Attachment::attach(&self.program, hold, self.manner.preference)?;
+        if let Some(pins) = &self.pins {
+            let path = pins.join(format!("{LINK}{}", hold.interface()));
+            // A name of an interface that had the number before.
+            let _ = std::fs::remove_file(&path);
+            attachment.name(&path).map_err(PortBindingError::Name)?;
+        }
+        Ok(attachment)
+    }
+
+    /// Returns whether a process left a link that no port has taken.
+    pub(crate) fn has_left(&self) -> bool {
+        !self.lock_left().is_empty()
+    }
+
+    /// Takes away the programs of a process that has ended at interfaces that are no ports.
+    pub(crate) fn drop_left(&self) {
+        for (interface, link) in std::mem::take(&mut *self.lock_left()) {
+            drop(link);
+            if let Some(pins) = &self.pins {
+                let _ = std::fs::remove_file(pins.join(format!("{LINK}{interface}")));
+            }
+        }
+    }
+
+    fn lock_left(&self) -> MutexGuard<'_, BTreeMap<u32, Link>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has the program take frames from the interface of number `interface` for

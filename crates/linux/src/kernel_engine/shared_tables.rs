@@ -2,6 +2,7 @@
 //! switch and by the program in the kernel.
 
 use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
@@ -28,15 +29,43 @@ pub struct SharedTables {
 impl SharedTables {
     /// Makes the arrays, all zero.
     pub(super) fn create(sizes: Sizes) -> Result<Self, MapError> {
-        let mut arrays = Vec::with_capacity(Region::ALL.len());
-        for region in Region::ALL {
-            let records = u32::try_from(sizes.records(region)).expect("a few million at most");
-            let words = u32::try_from(region.record_words()).expect("a few dozen");
-            arrays.push(Arc::new(match region {
+        Self::of(sizes, |region, records, words| {
+            Ok(Arc::new(match region {
                 Region::Hops => HopSpace::records(records)?,
                 _ => MappedArray::create(region.name(), records, words)?,
-            }));
+            }))
+        })
+    }
+
+    /// Makes the arrays of a process that goes on from what another one has: what walks
+    /// remember of modes and streams both have.
+    pub(super) fn beside(other: &Self) -> Result<Self, MapError> {
+        let mut tables = Self::create(other.sizes.clone())?;
+        for region in [Region::Modes, Region::Streams] {
+            tables.arrays[region as usize] = Arc::clone(other.array(region));
         }
+        Ok(tables)
+    }
+
+    /// Opens the arrays that have names in a folder.
+    pub(super) fn pinned(sizes: Sizes, folder: &Path) -> Result<Self, MapError> {
+        Self::of(sizes, |region, records, words| {
+            let name = region.name();
+            let array = MappedArray::pinned(name, records, words, &folder.join(name))?;
+            Ok(Arc::new(array))
+        })
+    }
+
+    fn of(
+        sizes: Sizes,
+        array: impl Fn(Region, u32, u32) -> Result<Arc<MappedArray>, MapError>,
+    ) -> Result<Self, MapError> {
+        let arrays = Region::ALL.into_iter().map(|region| {
+            let records = u32::try_from(sizes.records(region)).expect("a few million at most");
+            let words = u32::try_from(region.record_words()).expect("a few dozen");
+            array(region, records, words)
+        });
+        let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
             sizes,
             arrays: arrays.try_into().expect("one for each region"),
@@ -69,16 +98,34 @@ impl SharedTables {
                 word.store(0, Ordering::Relaxed);
             }
         }
+        self.seen_by(hops)
+    }
+
+    /// Returns the arrays, as they are, as a switch takes them whose frames are seen to
+    /// leave by `hops`.
+    pub(crate) fn seen_by(&self, hops: Option<&HopSpace>) -> Memory {
         let number = hops.map_or(0, |hops| u64::from(hops.number()) + 1);
         let words = self.array(Region::Settings).words();
         words[settings::HOP_SPACE].store(number, Ordering::Relaxed);
-        let memory = Memory::new(self.sizes.clone(), |region| {
-            Box::new(SharedWords(Arc::clone(self.array(region))))
-        });
-        memory.with_departures(match hops {
+        self.provide().with_departures(match hops {
             Some(_) => Departures::Seen,
             None => Departures::Unseen,
         })
+    }
+
+    /// Returns the arrays as they are.
+    pub(crate) fn provide(&self) -> Memory {
+        Memory::new(self.sizes.clone(), |region| {
+            Box::new(SharedWords(Arc::clone(self.array(region))))
+        })
+    }
+
+    /// Says that nobody can go on from here: others do.
+    pub(crate) fn put_out_of_force(&self) {
+        let words = self.array(Region::Settings).words();
+        for at in [settings::STATE, settings::STATE_NEXT] {
+            words[at].store(0, Ordering::Release);
+        }
     }
 
     pub(super) fn array(&self, region: Region) -> &Arc<MappedArray> {
@@ -86,7 +133,7 @@ impl SharedTables {
     }
 
     /// Waits until every walk is over that was under way.
-    fn await_walks(&self) {
+    pub(crate) fn await_walks(&self) {
         fence(Ordering::SeqCst);
         let give_up = clock::now() + LONGEST_WALK;
         let walks = self.array(Region::Busy).words();

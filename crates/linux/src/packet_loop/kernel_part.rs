@@ -1,16 +1,17 @@
 //! The part of a station that the kernel runs: the compiled tables are published to
 //! it, and what it gives up is taken from it.
 
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use switch::compiled::{Carried, Departures};
 use switch::modes::Violation;
-use switch::{Input, Switch, Unreceived};
+use switch::{Config, Input, Switch, Unreceived};
 use units::Instant;
 use wire::openflow::PortNumber;
 
 use super::port_binding::PortBinding;
-use crate::kernel_engine::{Handed, Hung, KernelEngine};
+use crate::kernel_engine::{Handed, Hung, KernelEngine, Left, Origin};
 use crate::offloads::Cutter;
 use crate::port::Port;
 
@@ -48,15 +49,101 @@ impl KernelPart {
         }
     }
 
-    /// Has the program forward for `switch`, which is new, with empty tables.
-    pub(super) fn begin(&mut self, switch: &mut Switch, bindings: &[PortBinding]) {
+    /// Makes a switch and has the program forward for it: with the tables of a process
+    /// that has ended, if there was one, else with empty ones.
+    pub(super) fn begin(
+        &mut self,
+        now: Instant,
+        config: &Config,
+        bindings: &mut [PortBinding],
+    ) -> Switch {
+        if let Some(left) = self.engine.take_left() {
+            match self.resume(now, config, bindings, &left) {
+                Ok(switch) => return switch,
+                Err(reason) => {
+                    let mut config = config.clone();
+                    config.hardware.push_str("; began anew: ");
+                    config.hardware.push_str(&reason);
+                    return self.begin_anew(now, &config, bindings);
+                }
+            }
+        }
+        self.begin_anew(now, config, bindings)
+    }
+
+    fn begin_anew(
+        &mut self,
+        now: Instant,
+        config: &Config,
+        bindings: &mut [PortBinding],
+    ) -> Switch {
         self.end();
+        let mut switch = Switch::new(now, config.clone());
         let hook = self.engine.hook();
         let memory = self.engine.tables().empty(hook.hops());
         switch.compile_into(memory, self.engine.overflow());
-        for binding in bindings {
-            self.carry(switch, binding);
+        if let Some((log, identity)) = self.engine.log() {
+            switch.retain(log, &identity);
         }
+        for binding in &*bindings {
+            self.carry(&mut switch, binding);
+        }
+        // What a process left of which nothing can be used forwards until here.
+        let _ = self.take_places(bindings);
+        self.engine.hook().drop_left();
+        self.engine.forget_left();
+        switch
+    }
+
+    /// Goes on where another process has ended. Until its programs are replaced, nothing
+    /// of it is touched.
+    fn resume(
+        &mut self,
+        now: Instant,
+        config: &Config,
+        bindings: &mut [PortBinding],
+        left: &Left,
+    ) -> Result<Switch, String> {
+        let is_left = |binding: &PortBinding| {
+            hung(&binding.port).is_some_and(|hung| hung.origin() == Origin::Left)
+        };
+        let hook = self.engine.hook();
+        if hook.has_left() || !bindings.iter().all(is_left) {
+            return Err("it had other interfaces".to_owned());
+        }
+        let memory = self.engine.tables().seen_by(hook.hops());
+        let log = self.engine.log();
+        let (log, _) = log.ok_or("there is no room to write down what it has")?;
+        let to = (memory, self.engine.overflow());
+        let resumed = Switch::resume(now, config.clone(), to, log, &left.state);
+        let (mut switch, resumption) = resumed.map_err(|error| error.to_string())?;
+        for binding in &*bindings {
+            self.carry(&mut switch, binding);
+        }
+        let before = left.tables.provide();
+        switch.fill_meters(&resumption, &before);
+        self.take_places(bindings)
+            .map_err(|error| error.to_string())?;
+        left.tables.await_walks();
+        switch.count_on(&resumption, &before);
+        publish(&mut switch);
+        left.tables.put_out_of_force();
+        self.engine.forget_left();
+        Ok(switch)
+    }
+
+    /// Puts our program into the place of those that a process has left.
+    fn take_places(&self, bindings: &mut [PortBinding]) -> io::Result<()> {
+        let hook = self.engine.hook();
+        for binding in bindings {
+            if let Port::Kernel(port) = &mut binding.port
+                && let Some(hung) = port.hung_mut()
+                && hung.origin() == Origin::Left
+            {
+                hung.take_place(hook.program())?;
+            }
+        }
+        Ok(())
     }
 
     /// Has frames seen where they leave as long as the switch wants to know.
@@ -248,8 +335,12 @@ fn publish_changes(switch: &mut Switch) {
 }
 
 fn carried(port: &Port) -> Option<Carried> {
+    hung(port).map(Hung::carried)
+}
+
+fn hung(port: &Port) -> Option<&Hung> {
     match port {
-        Port::Kernel(port) => port.hung().map(Hung::carried),
+        Port::Kernel(port) => port.hung(),
         Port::Packet(_) | Port::Xdp(_) => None,
     }
 }

@@ -163,11 +163,10 @@ impl Station {
 
     /// Starts the core, with empty tables.
     pub(super) fn start(&mut self, now: Instant) {
-        let mut switch = Switch::new(now, self.config.clone());
-        if let Some(kernel) = &mut self.kernel {
-            kernel.begin(&mut switch, &self.bindings);
-        }
-        self.switch = Some(switch);
+        self.switch = Some(match &mut self.kernel {
+            Some(kernel) => kernel.begin(now, &self.config, &mut self.bindings),
+            None => Switch::new(now, self.config.clone()),
+        });
         self.want_connections(true);
         for n in 0..self.bindings.len() {
             self.bindings[n].link = switch::Link::Up;

@@ -66,6 +66,10 @@ impl KernelPort {
         self.hung.as_ref()
     }
 
+    pub(crate) fn hung_mut(&mut self) -> Option<&mut Hung> {
+        self.hung.as_mut()
+    }
+
     /// Asks what its queues have carried and lost, if it is paced. Waits while
     /// another thread changes the network's configuration.
     pub(crate) fn read_queues(&mut self) -> Option<[QueueTally; QUEUES]> {

@@ -64,12 +64,19 @@ pub enum PacingError {
     },
 }
 
+/// Whether what paces an interface may be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Built {
+    Already,
+    Anew,
+}
+
 /// The outermost discipline of an interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum OutermostQdisc {
     Default,
     /// What a process of ours left behind.
-    Ours,
+    Ours(Pieces),
     Foreign {
         kind: String,
         major: u32,
@@ -84,6 +91,38 @@ impl PacedLink {
     /// If the kernel lacks the discipline, somebody else has given the interface
     /// one, or without CAP_NET_ADMIN. Nothing stays changed then.
     pub fn take(interface: &Interface, qdisc: Qdisc, shape: Shape) -> Result<Self, PacingError> {
+        Self::of(interface, qdisc, shape, Built::Anew)
+    }
+
+    /// Takes over how a process that has ended paced `interface`, with what waits there, if
+    /// it did and `qdisc` and `shape` are what it was told; as [`PacedLink::take`] else.
+    ///
+    /// # Errors
+    ///
+    /// As [`PacedLink::take`].
+    pub fn take_over(
+        interface: &Interface,
+        qdisc: Qdisc,
+        shape: Shape,
+    ) -> Result<Self, PacingError> {
+        Self::of(interface, qdisc, shape, Built::Already)
+    }
+
+    /// Takes away what a killed process has left at the interface of number `index`.
+    ///
+    /// # Errors
+    ///
+    /// If nothing of ours is there, or without CAP_NET_ADMIN.
+    pub fn remove_left(index: u32) -> io::Result<()> {
+        remove(&mut Netlink::open()?, index)
+    }
+
+    fn of(
+        interface: &Interface,
+        qdisc: Qdisc,
+        shape: Shape,
+        built: Built,
+    ) -> Result<Self, PacingError> {
         let index = interface.index();
         let failed = |reason| PacingError::Kernel {
             interface: interface.name().into(),
@@ -91,6 +130,16 @@ impl PacedLink {
         };
         let mut netlink = Netlink::open().map_err(failed)?;
         let found = outermost(&mut netlink, index).map_err(failed)?;
+        if let (OutermostQdisc::Ours(pieces), Built::Already, Qdisc::Auto | Qdisc::Htb) =
+            (&found, built, qdisc)
+        {
+            let pacing = Pacing::Htb(shape.length, *pieces);
+            return Ok(Self {
+                netlink,
+                index,
+                pacing,
+            });
+        }
         make_room(&mut netlink, interface, qdisc, found)?;
         let pacing = match qdisc {
             Qdisc::None => Pacing::Nothing,
@@ -168,7 +217,7 @@ fn make_room(
 ) -> Result<(), PacingError> {
     match (found, qdisc) {
         (OutermostQdisc::Default, _) | (OutermostQdisc::Foreign { .. }, Qdisc::None) => Ok(()),
-        (OutermostQdisc::Ours, _) => {
+        (OutermostQdisc::Ours(_), _) => {
             remove(netlink, interface.index()).map_err(|reason| PacingError::Kernel {
                 interface: interface.name().into(),
                 reason,
@@ -205,7 +254,8 @@ fn discipline_in(message: NetlinkMessage<'_>) -> Option<OutermostQdisc> {
     let kind = attribute(rest, KIND)?.split(|byte| *byte == 0).next()?;
     Some(match (handle, kind) {
         (0, _) => OutermostQdisc::Default,
-        (htb::OUTERMOST, b"tbf" | b"htb") => OutermostQdisc::Ours,
+        (htb::OUTERMOST, b"tbf") => OutermostQdisc::Ours(Pieces::Cut),
+        (htb::OUTERMOST, b"htb") => OutermostQdisc::Ours(Pieces::Whole),
         (handle, kind) => OutermostQdisc::Foreign {
             kind: String::from_utf8_lossy(kind).into_owned(),
             major: handle >> 16,

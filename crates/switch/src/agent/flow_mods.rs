@@ -234,6 +234,32 @@ impl Agent {
         Ok(())
     }
 
+    /// Adds an entry that another process had, as it was there.
+    pub(crate) fn put_again(
+        &mut self,
+        now: Instant,
+        pipeline: &mut Pipeline,
+        flow_mod: &FlowMod<'_>,
+        (created, counters): (Instant, EntryCounters),
+    ) -> Result<EntryId, ErrorKind> {
+        pipeline.make_room_for_monitors();
+        let order = Order::compile(pipeline, flow_mod)?;
+        let entry = Entry {
+            counters,
+            ..new_entry(created, flow_mod, order.rule, order.program)
+        };
+        let Pipeline { tables, egress, .. } = pipeline;
+        let flows = &mut tables[usize::from(flow_mod.table.0)].flows;
+        let index = flows.insert(entry);
+        let index =
+            index.map_err(|TableFull| ErrorKind::FlowModFailed(FlowModFailed::TableFull))?;
+        let id = id(flow_mod.table, index);
+        let entry = flows.entry_mut(index);
+        egress.hold_for(now, &mut entry.program, None);
+        self.timeouts.start(id, entry);
+        Ok(id)
+    }
+
     /// Gives every entry that is meant new instructions, and returns how many
     /// there are.
     fn modify(

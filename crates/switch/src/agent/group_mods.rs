@@ -26,7 +26,7 @@ use crate::pipeline::Pipeline;
 use crate::program::{Compiler, InstructionSite};
 
 impl Agent {
-    pub(super) fn group_mod(
+    pub(crate) fn group_mod(
         &mut self,
         now: Instant,
         pipeline: &mut Pipeline,

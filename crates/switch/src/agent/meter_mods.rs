@@ -27,7 +27,7 @@ pub(super) const FLAGS: MeterFlags = MeterFlags::KBPS
     .with(MeterFlags::STATISTICS);
 
 impl Agent {
-    pub(super) fn meter_mod(
+    pub(crate) fn meter_mod(
         &mut self,
         now: Instant,
         pipeline: &mut Pipeline,

@@ -42,7 +42,10 @@ impl Agent {
             Err(error) => Err(error.kind()),
         };
         match result {
-            Ok(()) => self.keep_message(id, message),
+            Ok(()) => {
+                retain(pipeline, message);
+                self.keep_message(id, message);
+            }
             Err(kind) => self.refuse(id, message, kind),
         }
     }
@@ -71,7 +74,8 @@ impl Agent {
         }
     }
 
-    fn dispatch(
+    /// Does what a message asks for, whoever sent it.
+    pub(crate) fn dispatch(
         &mut self,
         now: Instant,
         pipeline: &mut Pipeline,
@@ -247,6 +251,9 @@ impl Agent {
                 self.config = config;
                 pipeline.fragments = config.fragments;
                 pipeline.egress.miss_send_length = config.miss_send_length;
+                pipeline.retain(&Message::SetConfig(config), |out| {
+                    config.emit_set(TransactionId(0), out);
+                });
                 self.listen(id);
                 Ok(())
             }
@@ -254,6 +261,18 @@ impl Agent {
                 Err(ErrorKind::SwitchConfigFailed(SwitchConfigFailed::BadFlags))
             }
         }
+    }
+}
+
+/// Has a message that was obeyed written down, if it says what holds from then on and is not
+/// in the tables.
+fn retain(pipeline: &mut Pipeline, message: &[u8]) {
+    // What others say is noted where it is done, for every version.
+    if pipeline.form.is_some()
+        && let Ok((_, parsed @ (Message::Mode(_) | Message::Bfd(_) | Message::Hop(_)))) =
+            Message::parse(message)
+    {
+        pipeline.retain(&parsed, |out| out.extend(message));
     }
 }
 

@@ -12,6 +12,7 @@ use super::memory::Memory;
 use super::meters::MeterForms;
 use super::operations::Places;
 use super::publication::{Carried, Overflow};
+use super::retention::{Changed, Retention};
 use super::store::Store;
 use super::tables::{Draft, EntryPlaces, TableForm};
 use crate::egress::Egress;
@@ -45,6 +46,8 @@ pub(crate) struct Form {
     pub(super) monitors_shown: Option<u64>,
     /// The same of the queues that are watched.
     hops_shown: Option<u64>,
+    /// Where it is written down what a process needs that goes on with it, if anywhere.
+    pub(crate) retention: Option<Retention>,
     draft: Draft,
 }
 
@@ -110,9 +113,11 @@ impl Form {
         pipeline.egress.groups.note_changes();
         pipeline.egress.meters.note_changes();
         let seed = pipeline.tables[0].flows.seed();
-        pipeline.egress.modes.share(SharedModes::of(&mut memory));
+        let (modes, beginning) = (SharedModes::of(&mut memory), memory.beginning());
+        pipeline.egress.modes.share(modes, beginning);
         pipeline.egress.hops.share(&mut memory);
-        pipeline.egress.streams.share(memory.give(Region::Streams));
+        let streams = memory.give(Region::Streams);
+        pipeline.egress.streams.share(streams, beginning);
         let hop_lines = pipeline.egress.hops.end() / Region::HopKeys.record_words();
         let form = Self {
             store: Store::new(memory),
@@ -127,6 +132,7 @@ impl Form {
             modes_shown: None,
             monitors_shown: None,
             hops_shown: None,
+            retention: None,
             draft: Draft::default(),
         };
         form.write_constants(seed, ports);
@@ -145,6 +151,10 @@ impl Form {
         let mut flows = tables.filter_map(|table| table.flows.changes());
         let groups = &pipeline.egress.groups;
         !self.moved
+            && self
+                .retention
+                .as_ref()
+                .is_none_or(|it| !it.has_news(&pipeline.egress.ports))
             && self.modes_shown == Some(pipeline.egress.modes.changes)
             && self.hops_shown == Some(pipeline.egress.hops.changes())
             && flows.all(|changes| changes.is_empty())
@@ -183,6 +193,7 @@ impl Form {
             FragmentHandling::Normal | FragmentHandling::Reassemble => 0,
         });
         let all = std::mem::take(&mut self.moved);
+        let changed = self.retention.is_some().then(|| Changed::of(pipeline));
         let egress = &mut pipeline.egress;
         self.meters.update(&mut egress.meters, &mut self.store);
         let groups = self.groups.place(&mut egress.groups, all, &mut self.store);
@@ -195,6 +206,10 @@ impl Form {
         self.write_watched(&pipeline.egress);
         self.set(settings::TABLES, count(pipeline.tables.len()));
         self.set(settings::FLAGS, flags(pipeline));
+        // Whoever goes on with what walks see has to know all of it.
+        if let Some(changed) = changed {
+            self.write_down(pipeline, changed);
+        }
         self.store.flip();
         // Where nobody walks, nothing has to be waited for.
         self.settle();
@@ -312,11 +327,11 @@ impl Form {
         ]
     }
 
-    fn setting(&self, at: usize) -> u64 {
+    pub(super) fn setting(&self, at: usize) -> u64 {
         self.store.word(Region::Settings, 0, at)
     }
 
-    fn set(&self, at: usize, value: u64) {
+    pub(super) fn set(&self, at: usize, value: u64) {
         self.store.set(Region::Settings, 0, at, value);
     }
 }

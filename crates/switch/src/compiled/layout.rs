@@ -21,7 +21,7 @@ pub mod modes;
 pub mod monitor;
 
 /// The version of the layout.
-pub const VERSION: u64 = 6;
+pub const VERSION: u64 = 7;
 
 /// A generation that never comes.
 pub const NEVER: u64 = u64::MAX;
@@ -210,6 +210,11 @@ pub mod settings {
     /// The number plus one by which those who see frames leave know the switch; zero if
     /// nobody sees them. Whoever provides the memory says so.
     pub const HOP_SPACE: usize = 11;
+    /// The digest of what was written down of the state that walks see; zero if nothing
+    /// was ([`crate::RetainedState`]).
+    pub const STATE: usize = 12;
+    /// The one that it is about to have.
+    pub const STATE_NEXT: usize = 13;
 }
 
 /// Bits of [`settings::FLAGS`].
@@ -464,6 +469,8 @@ pub mod stream {
     pub const LOST: usize = 10;
     pub const UNNUMBERED: usize = 11;
     pub const RESETS: usize = 12;
+    /// Which stream it is, plus one; zero if the place is free.
+    pub const HANDLE: usize = 13;
 
     /// There is a greatest number.
     pub const KNOWN: u64 = 1 << 16;

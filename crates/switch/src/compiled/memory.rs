@@ -161,11 +161,21 @@ pub enum Departures {
     Unseen,
 }
 
+/// What the words that a switch begins with mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beginning {
+    /// Nothing: they are zero.
+    Empty,
+    /// What another process knew of modes and streams, which walks go on using.
+    Resumed,
+}
+
 /// The words of all regions.
 #[derive(Debug)]
 pub struct Memory {
     sizes: Sizes,
     departures: Departures,
+    beginning: Beginning,
     regions: [Box<dyn Words>; Region::ALL.len()],
 }
 
@@ -189,6 +199,7 @@ impl Memory {
         Self {
             sizes,
             departures: Departures::Seen,
+            beginning: Beginning::Empty,
             regions,
         }
     }
@@ -206,6 +217,18 @@ impl Memory {
     #[must_use]
     pub fn with_departures(self, departures: Departures) -> Self {
         Self { departures, ..self }
+    }
+
+    /// Says that another process knew what stands in the regions of modes and streams, and
+    /// that walks go on by it.
+    #[must_use]
+    pub(crate) fn resumed(self) -> Self {
+        let beginning = Beginning::Resumed;
+        Self { beginning, ..self }
+    }
+
+    pub(crate) const fn beginning(&self) -> Beginning {
+        self.beginning
     }
 
     pub(crate) const fn departures(&self) -> Departures {

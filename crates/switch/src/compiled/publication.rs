@@ -50,10 +50,15 @@ impl Switch {
     ///
     /// If it is kept already.
     pub fn compile_into(&mut self, memory: Memory, overflow: Overflow) {
+        self.keep_form(memory, overflow);
+        self.publish();
+    }
+
+    /// Begins to keep the compiled form, and does not publish it yet.
+    pub(crate) fn keep_form(&mut self, memory: Memory, overflow: Overflow) {
         assert!(self.pipeline.form.is_none(), "it is kept already");
         let form = Form::new(&mut self.pipeline, memory, overflow);
         self.pipeline.form = Some(Box::new(form));
-        self.publish();
     }
 
     /// Returns the memory of the compiled form, if there is one, for those who walk it

@@ -35,6 +35,8 @@ pub(super) struct TableForm {
     /// What walks see of the masks, and which version.
     shown: Option<Shown>,
     left: Option<Left>,
+    /// Entries that got a tally since somebody asked.
+    tallied: Vec<EntryIndex>,
 }
 
 #[derive(Debug)]
@@ -171,6 +173,7 @@ impl TableForm {
             masks: Vec::new(),
             shown: None,
             left: None,
+            tallied: Vec::new(),
         }
     }
 
@@ -179,6 +182,17 @@ impl TableForm {
         let form = self.entries.get(index.at())?.as_ref();
         let form = form.filter(|form| form.rank == rank)?;
         Some(store.counted(form.tally))
+    }
+
+    /// Returns which tally counts for an entry of this rank.
+    pub(super) fn tally(&self, index: EntryIndex, rank: Rank) -> Option<u32> {
+        let form = self.entries.get(index.at())?.as_ref();
+        form.filter(|form| form.rank == rank).map(|form| form.tally)
+    }
+
+    /// Returns the entries that got a tally since this was asked last.
+    pub(super) fn take_tallied(&mut self) -> Vec<EntryIndex> {
+        std::mem::take(&mut self.tallied)
     }
 
     /// Returns why frames that meet an entry go to the core.
@@ -287,7 +301,10 @@ impl TableForm {
         }
         let tally = match known {
             Some(form) => form.tally,
-            None => store.take_tally().ok_or(NoRoom)?,
+            None => {
+                self.tallied.push(index);
+                store.take_tally().ok_or(NoRoom)?
+            }
         };
         self.retire(index.at(), store);
         let form = self.entries[index.at()].insert(EntryForm {

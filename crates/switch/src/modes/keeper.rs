@@ -14,6 +14,7 @@ use super::mode_handler::MonitorDemand;
 use super::monitor_table::MonitorTable;
 use super::outbox::Outbox;
 use super::shared::{Entered, SharedModes};
+use crate::compiled::Beginning;
 
 /// What a controller asks to wait for longer than this never comes.
 const LONGEST_WAIT: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -137,10 +138,16 @@ impl ModeKeeper {
     }
 
     /// Lets walks of the compiled form change what they can, from here on.
-    pub(crate) fn share(&mut self, shared: SharedModes) {
-        shared.begin(&self.agreement);
+    pub(crate) fn share(&mut self, shared: SharedModes, beginning: Beginning) {
+        if beginning == Beginning::Empty {
+            shared.begin(&self.agreement);
+        }
         shared.want(&self.outbox);
         self.shared = Some(shared);
+        if beginning == Beginning::Resumed {
+            self.agree(|_| ());
+            self.told = self.agreement.mode();
+        }
     }
 
     /// Takes a step of the agreement, on what walks have left.

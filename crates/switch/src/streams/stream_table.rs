@@ -10,7 +10,7 @@ use wire::openflow::taktos::{Eliminate, StreamCounters, StreamHandle, StreamRepo
 use super::STREAMS_MAX;
 use super::recovery::{Passing, Recovery};
 use crate::compiled::layout::{Region, stream};
-use crate::compiled::{Record, Words};
+use crate::compiled::{Beginning, Record, Words};
 
 /// How many words hold what is remembered of a stream.
 const WORDS: usize = stream::RESETS + 1 - stream::HISTORY;
@@ -26,6 +26,8 @@ pub(crate) struct StreamTable {
     returned: Vec<u32>,
     /// The first place that was never taken.
     fresh: u32,
+    /// Streams that another process knew and that no entry has named yet.
+    left: BTreeMap<StreamHandle, u32>,
     /// Whether streams stay that no entry names, as what is done may be undone.
     keeps_unnamed: bool,
 }
@@ -61,6 +63,7 @@ impl StreamTable {
             held: BTreeMap::new(),
             returned: Vec::new(),
             fresh: 0,
+            left: BTreeMap::new(),
             keeps_unnamed: false,
         }
     }
@@ -70,10 +73,37 @@ impl StreamTable {
     /// # Panics
     ///
     /// If there are streams already.
-    pub(crate) fn share(&mut self, words: Box<dyn Words>) {
+    pub(crate) fn share(&mut self, words: Box<dyn Words>, beginning: Beginning) {
         assert!(self.held.is_empty(), "streams come with entries");
         let records = words.count() / Region::Streams.record_words();
         (self.words, self.capacity) = (words, records.min(STREAMS_MAX));
+        if beginning == Beginning::Resumed {
+            self.find_left();
+        }
+    }
+
+    /// Looks which streams another process knew.
+    fn find_left(&mut self) {
+        let places = u32::try_from(self.capacity).expect("a thousand");
+        for place in 0..places {
+            let handle = self.record(place).get(stream::HANDLE).checked_sub(1);
+            let handle = handle.and_then(|handle| u32::try_from(handle).ok());
+            match handle.map(StreamHandle) {
+                Some(handle) => {
+                    self.left.insert(handle, place);
+                }
+                None => self.returned.push(place),
+            }
+        }
+        self.fresh = places;
+    }
+
+    /// Forgets the streams of another process that no entry has named.
+    pub(crate) fn forget_left(&mut self) {
+        for place in std::mem::take(&mut self.left).into_values() {
+            self.record(place).set(stream::HANDLE, 0);
+            self.returned.insert(0, place);
+        }
     }
 
     /// Returns whether an entry can name a stream.
@@ -114,6 +144,24 @@ impl StreamTable {
             let words = STREAMS_MAX * Region::Streams.record_words();
             self.words = Box::new(vec![Cell::new(0); words]);
         }
+        let place = match self.left.remove(&stream) {
+            // Walks number and drop its frames meanwhile.
+            Some(place) => place,
+            None => self.take_place(stream),
+        };
+        let recovery = Recovery::of_words(self.record(place).read(stream::HISTORY));
+        let held = Held {
+            place,
+            entries: 1,
+            ways,
+            seen: (recovery.passed, recovery.discarded + recovery.rogue),
+            latent_errors: 0,
+        };
+        self.held.insert(stream, held);
+    }
+
+    /// Returns a place for a stream of which nothing is known.
+    fn take_place(&mut self, stream: StreamHandle) -> u32 {
         let place = match self.returned.pop() {
             Some(place) => place,
             None => {
@@ -123,14 +171,8 @@ impl StreamTable {
         };
         let record = self.record(place);
         record.write(0, &[0; Region::Streams.record_words()]);
-        let held = Held {
-            place,
-            entries: 1,
-            ways,
-            seen: (0, 0),
-            latent_errors: 0,
-        };
-        self.held.insert(stream, held);
+        record.set(stream::HANDLE, u64::from(stream.0) + 1);
+        place
     }
 
     /// Notes that an entry names a stream no more.
@@ -160,6 +202,7 @@ impl StreamTable {
 
     fn forget(&mut self, stream: StreamHandle) {
         if let Some(held) = self.held.remove(&stream) {
+            self.record(held.place).set(stream::HANDLE, 0);
             self.returned.insert(0, held.place);
         }
     }

@@ -26,6 +26,7 @@ mod neighbours;
 mod policing;
 mod references;
 mod reserved_ports;
+mod resumption;
 mod robustness;
 mod scheduling;
 mod session;

@@ -93,6 +93,10 @@ pub struct SwitchArgs {
         default_value = "auto"
     )]
     qdisc: Qdisc,
+    /// When the switch is stopped, have the kernel engine go on forwarding until the next
+    /// process of the same switch goes on with it, as it does when the process dies.
+    #[arg(long)]
+    graceful_restart: bool,
     /// The processor to run on; the switch then spins unless told to sleep or
     /// carried by the kernel.
     #[arg(long, value_name = "N")]
@@ -127,6 +131,8 @@ pub struct SwitchArgs {
 enum Ask {
     /// Show what a running switch has and does.
     Show(show::Show),
+    /// Take away what killed switches have left in the kernel, in this network namespace.
+    Clear,
 }
 
 /// How frames come and go.
@@ -156,6 +162,7 @@ enum OverflowName {
 pub fn switch(arguments: &SwitchArgs) -> Exit {
     match &arguments.ask {
         Some(Ask::Show(arguments)) => show::show(arguments),
+        Some(Ask::Clear) => clear(),
         None => run(arguments),
     }
 }
@@ -189,9 +196,34 @@ fn run(arguments: &SwitchArgs) -> Exit {
             say(event);
         }
     }
+    if arguments.graceful_restart && datapath.outlives_process {
+        say("stopped; the kernel goes on forwarding");
+        // As when it is killed: what is given back at an end is what goes on.
+        std::mem::forget(datapath);
+        return Exit::Done;
+    }
     drop(datapath);
     say("stopped");
     Exit::Done
+}
+
+fn clear() -> Exit {
+    match linux::kernel_engine::clear_left() {
+        Ok(interfaces) if interfaces.is_empty() => {
+            say("nothing was left");
+            Exit::Done
+        }
+        Ok(interfaces) => {
+            say(format_args!("cleared {}", interfaces.join(", ")));
+            Exit::Done
+        }
+        Err(error) => {
+            say(format_args!(
+                "taktos: cannot look for what was left: {error}"
+            ));
+            Exit::Lacking
+        }
+    }
 }
 
 /// What becomes of frames while no controller is there.

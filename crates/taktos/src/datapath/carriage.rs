@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use linux::bpf::features::{Features, Lack};
-use linux::kernel_engine::{EngineError, Hook, KernelEngine, Manner, Settings};
+use linux::kernel_engine::{EngineError, Hook, KernelEngine, Lifetime, Manner, Settings};
 use linux::packet_loop::Waiting;
 use switch::Config;
 use switch::compiled::Overflow;
@@ -113,6 +113,7 @@ impl OpenedEngine {
             manners.sort_unstable();
             manners.dedup();
             text.push_str(&format!("; ports: {}", manners.join(", or ")));
+            text.push_str(&format!("; {}", engine.continuity()));
         }
         text
     }
@@ -223,5 +224,6 @@ fn settings(plan: &DatapathPlan) -> Settings {
         overflow: plan.kernel.overflow,
         ring_bytes: plan.kernel.ring_bytes,
         manner: plan.kernel.manner,
+        lifetime: Lifetime::OfSwitch,
     }
 }

@@ -91,7 +91,11 @@ impl FoundPort {
     /// If it cannot.
     pub fn hang(mut self, hook: &Hook) -> Result<OpenedPort, DatapathError> {
         let refused = |reason| refused(&self.config.name, reason);
-        let guard = borrow(&self.interface, Tags::Anywhere).map_err(refused)?;
+        let guard = after_predecessor(|| {
+            let interface = self.interface.try_clone()?;
+            Ok(InterfaceGuard::take_over(interface, Tags::Anywhere)?)
+        });
+        let guard = guard.map_err(refused)?;
         let port = hook.binding(guard.interface(), guard.hold(), self.config.rate);
         let port = port.map_err(|reason| DatapathError::Hanging {
             interface: self.config.name.clone(),

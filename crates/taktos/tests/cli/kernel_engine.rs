@@ -3,28 +3,27 @@
 
 use lab::veth::Power;
 use linux::netlink::{Netlink, Purpose, Request};
-use rustix::process::Signal;
 use wire::ethernet::EtherType;
 use wire::openflow::{Action, GroupId, MatchField, PortNumber};
 
 use crate::testbed::{Testbed, frame, stop};
 use crate::workplace::Running;
 
-const LISTEN: &str = "tcp:127.0.0.1:6653";
-const LISTENED: u16 = 6653;
+pub const LISTEN: &str = "tcp:127.0.0.1:6653";
+pub const LISTENED: u16 = 6653;
 const LLDP: EtherType = EtherType(0x88cc);
 const MPLS: EtherType = EtherType(0x8847);
 const TO_CONTROLLER: Action = Action::output(PortNumber::CONTROLLER);
 
 /// Lays cables and starts a switch on them; nothing where the kernel does not let
 /// this process load programs, which is said.
-fn switch_or_skip(test: &str, cables: u32, options: &[&str]) -> Option<(Testbed, Running)> {
+pub fn switch_or_skip(test: &str, cables: u32, options: &[&str]) -> Option<(Testbed, Running)> {
     let bed = Testbed::or_skip(test, cables)?;
     let running = start_or_skip(&bed, test, cables, options)?;
     Some((bed, running))
 }
 
-fn start_or_skip(bed: &Testbed, test: &str, cables: u32, options: &[&str]) -> Option<Running> {
+pub fn start_or_skip(bed: &Testbed, test: &str, cables: u32, options: &[&str]) -> Option<Running> {
     let ports: Vec<_> = (1..=cables).map(|n| format!("s{n}")).collect();
     let ports = ports.join(",");
     let always = ["--engine", "kernel", "--ports", &ports, "--listen", LISTEN];
@@ -173,29 +172,6 @@ fn after_a_barrier_no_frame_meets_what_was_before() {
 
     assert_eq!(ends.map(|mut end| end.count_others()), [0, 0]);
     assert_eq!(stop(running).code, Some(0));
-}
-
-#[test]
-fn a_kernel_switch_that_is_killed_leaves_nothing_that_forwards() {
-    let test = "a_kernel_switch_that_is_killed_leaves_nothing_that_forwards";
-    let Some((bed, killed)) = switch_or_skip(test, 2, &["--rate", "100M"]) else {
-        return;
-    };
-    let (mut left, mut right) = (bed.host(1), bed.host(2));
-    bed.connect(LISTENED).join(1, 2);
-    left.send(1);
-    right.receives(1);
-
-    killed.signal(Signal::KILL);
-    killed.end();
-    left.send(2);
-    right.hears_nothing_of(2);
-
-    let next = start_or_skip(&bed, test, 2, &["--rate", "100M"]).unwrap();
-    bed.connect(LISTENED).join(1, 2);
-    left.send(3);
-    right.receives(3);
-    assert_eq!(stop(next).code, Some(0));
 }
 
 #[test]

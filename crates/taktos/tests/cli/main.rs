@@ -11,6 +11,7 @@ mod client;
 mod config_file;
 mod controller;
 mod explanations;
+mod graceful_restart;
 mod interruption;
 mod kernel_engine;
 mod listeners;

@@ -202,6 +202,21 @@ impl Host {
         assert!(!self.hears(&frame(mark), SILENCE), "frame {mark} came");
     }
 
+    /// Waits for the next frame, whichever it is.
+    pub fn next_frame(&mut self) -> Option<Vec<u8>> {
+        let give_up = Instant::now() + PATIENCE;
+        while Instant::now() < give_up {
+            let came = self
+                .port
+                .receive(|arrived| arrived.frame.whole().map(<[u8]>::to_vec));
+            match came {
+                Some(frame) => return frame,
+                None => std::thread::yield_now(),
+            }
+        }
+        None
+    }
+
     #[track_caller]
     pub fn receives_any(&mut self) {
         eventually("a frame comes", || self.port.receive(|_| ()).is_some());

@@ -1,6 +1,8 @@
 //! A switch whose process is killed while its interfaces stay up: who it is that has gone
 //! is found out, flows leave it, and nothing is said to hold that does not.
 
+use std::time::Instant;
+
 use serde_json::{Value, json};
 
 use crate::workbench::Workbench;
@@ -93,6 +95,21 @@ impl Diamond {
         (1..3).find(is_on_it).expect(&route)
     }
 
+    /// Returns what the engine of a switch says of itself.
+    fn engine_of(&self, switch: usize) -> String {
+        let name = SWITCHES[switch].0;
+        let shown = || self.bench.show(name, "engine").to_string();
+        self.bench
+            .until("switch that answers", || shown() != "null");
+        shown()
+    }
+
+    /// Returns the entries of a switch.
+    fn entries(&self, switch: usize) -> Vec<Value> {
+        let entries = self.bench.entries_of(SWITCHES[switch].0);
+        entries["flows"].as_array().cloned().unwrap_or_default()
+    }
+
     fn flow(&self) -> Value {
         let (_, flows) = self.bench.ask("GET", "flows", &Value::Null);
         flows["flows"][0].clone()
@@ -129,6 +146,8 @@ fn no_promise_holds_while_a_switch_on_the_way_is_dead_and_all_do_when_it_is_back
     let before = diamond.events().len();
 
     diamond.bench.kill(diamond.programs[dead]);
+    // Where the kernel forwards for it, it is not dead yet.
+    diamond.bench.clear_killed_switches();
     let gone = |event: &Value| {
         let at = event["datapath"].as_str().unwrap_or_default();
         event["kind"] == "switch-gone" && at.ends_with(&datapath(dead))
@@ -155,6 +174,47 @@ fn no_promise_holds_while_a_switch_on_the_way_is_dead_and_all_do_when_it_is_back
     diamond.bench.until("frames on the first way", || {
         diamond.bench.reaches(1, 2) && diamond.carried(dead) > 0
     });
+}
+
+/// Where the kernel forwards, a switch whose process is replaced at once is the same switch:
+/// its controller finds all entries, and leaves those of flows as they are.
+#[test]
+fn a_switch_whose_process_is_replaced_at_once_keeps_its_entries_and_flows() {
+    let test = "a_switch_whose_process_is_replaced_at_once_keeps_its_entries_and_flows";
+    let Some(mut diamond) = Diamond::or_skip(test) else {
+        return;
+    };
+    let replaced = diamond.admit();
+    let continuity = diamond.engine_of(replaced);
+    if !continuity.contains("goes on forwarding when this process dies") {
+        return;
+    }
+    let entries = diamond.entries(replaced).len();
+
+    let killed = Instant::now();
+    diamond.bench.kill(diamond.programs[replaced]);
+    // It turns echoes round, so its controller knows that it forwards.
+    diamond.await_promise("unknown");
+    assert_eq!(diamond.flow()["travels"]["way"], "base");
+    diamond.start_switch(replaced);
+    let engine = diamond.engine_of(replaced);
+    assert!(
+        engine.contains("goes on from a process that has ended"),
+        "{engine}"
+    );
+    diamond.bench.await_network(4, 4);
+    diamond.await_promise("holds");
+
+    // Its own entries, for probes, a controller sends to every switch that connects.
+    let since = u64::try_from(killed.elapsed().as_nanos()).unwrap();
+    let found = diamond.entries(replaced);
+    let of_flow = |entry: &&Value| entry["match"]["udp_dst"] == 5_000;
+    let mut own = found.iter().filter(of_flow).peekable();
+    assert!(own.peek().is_some(), "{found:?}");
+    let is_kept = |entry: &Value| entry["age_ns"].as_u64().is_some_and(|age| age > since);
+    assert!(own.all(is_kept), "{found:?} since {since}");
+    assert_eq!(found.len(), entries);
+    assert_eq!(diamond.flow()["travels"]["way"], "base");
 }
 
 /// What deadlines leave, who stands in the way of a flow, and that nobody moves for one that

@@ -143,6 +143,7 @@ fn switches_that_were_killed_get_their_entries_back() {
     plant.await_traffic();
 
     plant.bench.kill(plant.switch);
+    plant.bench.clear_killed_switches();
     // Nobody knows whether the link carries frames: a switch out of reach goes on as
     // it was told, if it runs.
     plant.bench.await_network(1, 0);

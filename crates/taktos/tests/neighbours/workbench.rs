@@ -184,6 +184,13 @@ impl Workbench {
         self.programs[program].wait().unwrap();
     }
 
+    /// Takes away what switches that were killed have left in the kernel.
+    pub fn clear_killed_switches(&self) {
+        let mut clear = taktos("switch");
+        clear.arg("clear");
+        assert!(self.run(clear).status.success());
+    }
+
     /// Waits until a program ends by itself.
     pub fn await_end(&mut self, program: usize) {
         let ended = self.programs[program].wait().unwrap();

@@ -2,9 +2,11 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 
 use super::Occupant;
 use crate::bpf::attributes::{Attributes, Command};
+use crate::bpf::pin;
 
 /// `BPF_TCX_INGRESS`
 const TCX_INGRESS: u32 = 46;
@@ -15,10 +17,16 @@ const PROGRAMS_MAX: usize = 64;
 /// The beginning of `struct bpf_prog_info`, up to the name.
 const INFORMATION_BYTES: usize = 80;
 const NAME_OFFSET: usize = 64;
+/// The beginning of `struct bpf_link_info`, of a link to an interface.
+const LINK_INFORMATION_BYTES: usize = 24;
+const INTERFACE_OFFSET: usize = 16;
+/// `BPF_LINK_TYPE_TCX`
+const TCX_LINK: u32 = 11;
 
-/// A link. The program is gone when this value is dropped or the process ends.
+/// A link. The program is gone when this value is dropped or the process ends, unless the
+/// link has a name.
 #[derive(Debug)]
-pub(super) struct Link {
+pub struct Link {
     descriptor: OwnedFd,
 }
 
@@ -48,6 +56,56 @@ impl Link {
         create.word(8, hook);
         let descriptor = create.open(Command::LinkCreate)?;
         Ok(Self { descriptor })
+    }
+
+    /// Opens the link that has a name.
+    ///
+    /// # Errors
+    ///
+    /// If there is none.
+    pub(crate) fn pinned(path: &Path) -> io::Result<Self> {
+        let descriptor = pin::open(path)?;
+        Ok(Self { descriptor })
+    }
+
+    /// Gives it a name.
+    pub(super) fn pin(&self, path: &Path) -> io::Result<()> {
+        pin::pin(self.descriptor.as_fd(), path)
+    }
+
+    /// Takes the program away at once; when the last who has the link lets go of it, the
+    /// kernel does so some time after.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel says.
+    pub(crate) fn detach(&self) -> io::Result<()> {
+        let mut detach = Attributes::default();
+        detach.descriptor(0, self.descriptor.as_fd());
+        detach.run(Command::LinkDetach).map(drop)
+    }
+
+    /// Asks for the number of its interface: zero if that has gone.
+    ///
+    /// # Errors
+    ///
+    /// If it is not a link to an interface.
+    pub(crate) fn interface(&self) -> io::Result<u32> {
+        let mut information = [0; LINK_INFORMATION_BYTES];
+        let mut inform = Attributes::default();
+        inform.descriptor(0, self.descriptor.as_fd());
+        inform.word(4, u32::try_from(LINK_INFORMATION_BYTES).expect("24"));
+        inform.bytes_mut(8, &mut information);
+        inform.run(Command::Inform)?;
+        let word = |at: usize| {
+            information[at..]
+                .first_chunk()
+                .map(|it| u32::from_ne_bytes(*it))
+        };
+        match (word(0), word(INTERFACE_OFFSET)) {
+            (Some(TCX_LINK), Some(interface)) => Ok(interface),
+            _ => Err(io::ErrorKind::InvalidData.into()),
+        }
     }
 
     pub(super) fn replace(&mut self, program: BorrowedFd<'_>) -> io::Result<()> {
