@@ -376,8 +376,11 @@ fn random_transaction(step: u64, snapshot: &Snapshot) -> Transaction {
     transaction
 }
 
+/// What was found in place of what a condition says.
+type FoundValues = Vec<(Key, Option<Vec<u8>>)>;
+
 /// Returns what an outcome says, but for revisions, which each store counts by itself.
-fn said<E: Debug>(outcome: Outcome<E>) -> Result<(), Vec<(Key, Option<Vec<u8>>)>> {
+fn said<E: Debug>(outcome: Outcome<E>) -> Result<(), FoundValues> {
     match outcome {
         Outcome::Committed(_) => Ok(()),
         Outcome::Refused(Refusal::Differs(found)) => {

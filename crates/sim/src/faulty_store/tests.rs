@@ -10,7 +10,7 @@ use crate::servers::random::Random;
 /// How many histories are drawn.
 const HISTORIES: u64 = 400;
 const STEPS: u64 = 60;
-const KEYS: u64 = 4;
+const KEYS: u32 = 4;
 const PATIENCE: usize = 20;
 
 type Values = BTreeMap<Key, Vec<u8>>;
@@ -29,6 +29,10 @@ fn put(flow: u32, value: u64) -> StoreWrite {
         key: Key::Admission(flow),
         value: Some(value.to_be_bytes().to_vec()),
     }
+}
+
+fn draw_flow(random: &mut Random) -> u32 {
+    u32::try_from(random.below(KEYS.into())).unwrap()
 }
 
 fn apply(values: &mut Values, write: StoreWrite) {
@@ -143,7 +147,7 @@ fn whatever_the_store_answers_what_is_told_is_true() {
                         StoreFault::RequestLost,
                         StoreFault::RequestLate,
                     ];
-                    history.store.plant(kinds[random.below(3) as usize]);
+                    history.store.plant(kinds[random.index(kinds.len())]);
                     faults += 1;
                 }
                 3 => history.store.become_as(StoreHealth::Full),
@@ -159,10 +163,10 @@ fn whatever_the_store_answers_what_is_told_is_true() {
                 12 => history.start_anew(),
                 13 => history.settle(),
                 _ => {
-                    let flow = random.below(KEYS) as u32;
+                    let flow = draw_flow(&mut random);
                     let mut writes = vec![put(flow, step)];
                     if random.below(3) == 0 {
-                        let key = Key::Admission((flow + 1) % KEYS as u32);
+                        let key = Key::Admission((flow + 1) % KEYS);
                         writes.push(StoreWrite { key, value: None });
                     }
                     // Which of two changes of one record was rejected, nobody is told.
@@ -257,7 +261,7 @@ fn an_audit_finds_what_changes_did_not_tell() {
                 }
                 6..8 => follow(&mut replica, &mut store),
                 _ => {
-                    store.write(&[put(random.below(KEYS) as u32, step)]);
+                    store.write(&[put(draw_flow(&mut random), step)]);
                 }
             }
         }
