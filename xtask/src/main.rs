@@ -12,6 +12,7 @@ mod cites;
 mod deb;
 mod deny;
 mod drawn;
+mod etcd;
 mod failure;
 mod finding;
 mod fuzz;
@@ -97,6 +98,8 @@ usage: cargo xtask JOB
       [--runs NUMBER]    (30) and says what each run said; --stress puts every second
       [--scenario FILE]  one beside `stress-ng --cpu 2 --io 1`; needs root, and the
       [--stress] [--out DIR]  Debian package stress-ng for that
+  etcd               runs the tests of the store in etcd beside 3.6 and 3.7, which it
+                     builds, and measures group commit; needs Go
   neighbours         installs the other projects' programs that tests run beside ours
   switch-tests       runs os-ken's 991 tests of switches against taktos switch
       [--target taktos|open-vswitch] [--engine kernel|packet|xdp]
@@ -140,6 +143,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["lab-culprits", words @ ..] => drawn::LAB_CULPRITS.run(&workspace, words),
         ["modes", words @ ..] => modes::run(&workspace, words),
         ["repeat-run", words @ ..] => repeat_run::run(&workspace, words),
+        ["etcd"] => etcd::run(&workspace),
         ["neighbours"] => neighbours::demand(&workspace).map(|()| ExitCode::SUCCESS),
         ["switch-tests-stage", words @ ..] => switch_tests::run_stage(&workspace, words),
         ["switch-tests", ..] => switch_tests::run(&workspace, &arguments[1..]),

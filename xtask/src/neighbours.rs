@@ -10,8 +10,9 @@ use crate::workspace::Workspace;
 /// Python environments, by their lists in `neighbours/`.
 const ENVIRONMENTS: [&str; 3] = ["faucet", "open61850", "os-ken"];
 /// Programs, with arguments that try them out, and the Debian package of each.
-const PROGRAMS: [(&str, &[&str], &str); 10] = [
+const PROGRAMS: [(&str, &[&str], &str); 11] = [
     ("/usr/lib/frr/bfdd", &["--version"], "frr"),
+    ("etcd", &["--version"], "etcd-server"),
     ("ip", &["-V"], "iproute2"),
     ("mn", &["--version"], "mininet"),
     ("ovs-vswitchd", &["--version"], "openvswitch-switch"),

@@ -149,8 +149,17 @@ pub const ROOMS: [CrateBoundary; 16] = [
     CrateBoundary {
         name: "store",
         kind: CrateKind::World,
-        may_know: &["wire", "controller"],
-        outside: Outside::Only(&["redb", "rustix", "thiserror"]),
+        may_know: &["units", "wire", "controller"],
+        outside: Outside::Only(&[
+            "futures-util",
+            "prost",
+            "redb",
+            "rustix",
+            "thiserror",
+            "tokio",
+            "tonic",
+            "tonic-prost",
+        ]),
     },
     CrateBoundary {
         name: "run",

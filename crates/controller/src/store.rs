@@ -7,9 +7,19 @@
 //! what several instances need. At the start the store replays all records as if
 //! they had just been written, and says when that is all; so admissions survive a restart with the promises
 //! that were given.
+//!
+//! A [`Store`] makes [transactions](Transaction), each whole or not at all, and only if
+//! what it rests on is still so. It tells of changes, but those who need to know for
+//! sure compare a [`Replica`] with a [`Snapshot`] from time to time. Whoever writes in an
+//! [`Office`] carries its epoch, which a later one makes void ([`ExactWriter`]).
+//! [`contract`] says all this in a form that runs, and every implementation is held to it.
 
-use std::collections::BTreeMap;
-use std::convert::Infallible;
+pub mod contract;
+mod exact_writer;
+mod journal;
+mod memory;
+mod replica;
+mod transaction;
 
 use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
@@ -17,12 +27,23 @@ use wire::openflow::{DatapathId, PortNumber};
 use crate::northbound::ApplicationId;
 use crate::place::{LinkEnds, PortId};
 
+pub use exact_writer::{ExactWriter, Trouble};
+pub use journal::Journal;
+pub use memory::MemoryStore;
+pub use replica::Replica;
+pub use transaction::{
+    Change, Changes, Condition, Epoch, Fence, Found, Invalid, Lease, MAX_OPERATIONS,
+    MAX_TRANSACTION_LENGTH, Office, Outcome, Record, Refusal, Revision, Snapshot, Transaction,
+};
+
 /// The longest value of a record.
 pub const MAX_VALUE_LENGTH: usize = 1 << 20;
 
 /// The name of a record: what it is, and which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
+    /// The epoch in force in an office.
+    Epoch(Office),
     /// What a switch is taken to be, in place of what the configuration says. Sorts before
     /// the admissions, which rest on it.
     Profile(DatapathId),
@@ -53,6 +74,7 @@ pub enum Key {
     Settings,
 }
 
+const EPOCH: u8 = b'E';
 const PROFILE: u8 = b'P';
 const ADMISSION: u8 = b'a';
 const LEAVING: u8 = b'b';
@@ -71,6 +93,7 @@ impl Key {
     #[must_use]
     pub fn to_bytes(self) -> Vec<u8> {
         match self {
+            Self::Epoch(office) => [&[EPOCH][..], &office.0.to_be_bytes()].concat(),
             Self::Profile(datapath) => [&[PROFILE][..], &datapath.0.to_be_bytes()].concat(),
             Self::Admission(flow) => [&[ADMISSION][..], &flow.to_be_bytes()].concat(),
             Self::Leaving(number) => [&[LEAVING][..], &number.to_be_bytes()].concat(),
@@ -98,6 +121,10 @@ impl Key {
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         match bytes {
+            [EPOCH, office @ ..] => {
+                let office = u64::from_be_bytes(office.try_into().ok()?);
+                Some(Self::Epoch(Office(office)))
+            }
             [PROFILE, datapath @ ..] => {
                 let datapath = u64::from_be_bytes(datapath.try_into().ok()?);
                 Some(Self::Profile(DatapathId(datapath)))
@@ -161,51 +188,52 @@ pub enum StoreEvent {
     Rejected(Key),
 }
 
-/// Keeps records. Implemented around the controller: in memory by the
-/// simulation, durably by the program.
+/// Keeps records. Implemented around the controller: in memory, in a file, and by
+/// programs of their own that many instances share.
 pub trait Store {
     type Error;
 
-    /// Makes changes durable, all of them or none.
-    ///
-    /// # Errors
-    ///
-    /// If none of them is durable.
-    fn write(&mut self, writes: &[StoreWrite]) -> Result<(), Self::Error>;
+    /// Whether others write as well, or a transaction may be applied after it was given
+    /// up: whoever writes then needs an [`Office`].
+    const SHARED: bool;
 
-    /// Returns all records, sorted by key.
+    /// Applies a transaction whole or not at all, durably.
+    fn transact(&mut self, transaction: &Transaction) -> Outcome<Self::Error>;
+
+    /// Returns all records as they are now, with everything in them that was committed
+    /// before.
     ///
     /// # Errors
     ///
     /// If they cannot be read.
-    fn records(&self) -> Result<Vec<StoreWrite>, Self::Error>;
-}
+    fn snapshot(&mut self) -> Result<Snapshot, Self::Error>;
 
-/// Records in memory, for as long as the program runs; it never fails.
-#[derive(Clone, Debug, Default)]
-pub struct MemoryStore {
-    records: BTreeMap<Key, Vec<u8>>,
-}
+    /// Returns what is known to have changed after `revision`, without waiting. It is a
+    /// hint: a change may be missing, or told twice.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    fn changes(&mut self, after: Revision) -> Result<Changes, Self::Error>;
 
-impl Store for MemoryStore {
-    type Error = Infallible;
+    /// Lets a record that was written with a lease stay for another such time.
+    ///
+    /// # Errors
+    ///
+    /// If it is not known to be renewed.
+    fn renew(&mut self, key: Key) -> Result<Lease, Self::Error>;
 
-    fn write(&mut self, writes: &[StoreWrite]) -> Result<(), Infallible> {
-        for StoreWrite { key, value } in writes {
-            match value {
-                Some(value) => self.records.insert(*key, value.clone()),
-                None => self.records.remove(key),
-            };
+    /// Makes changes that rest on nothing, in order, in as few transactions as they fit
+    /// in. Returns what came of the first that was not committed, or else of the last.
+    fn write(&mut self, writes: &[StoreWrite]) -> Outcome<Self::Error> {
+        let mut outcome = Outcome::Committed(Revision::default());
+        for transaction in Transaction::batches(writes.to_vec(), None) {
+            outcome = self.transact(&transaction);
+            if !matches!(outcome, Outcome::Committed(_)) {
+                break;
+            }
         }
-        Ok(())
-    }
-
-    fn records(&self) -> Result<Vec<StoreWrite>, Infallible> {
-        let records = self.records.iter().map(|(key, value)| StoreWrite {
-            key: *key,
-            value: Some(value.clone()),
-        });
-        Ok(records.collect())
+        outcome
     }
 }
 
@@ -214,26 +242,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_and_not_removed_is_there() {
-        let mut store = MemoryStore::default();
-        let [one, two] = [1, 2].map(Key::Admission);
-
-        let write = |key, value: Option<&[u8]>| StoreWrite {
-            key,
-            value: value.map(<[u8]>::to_vec),
-        };
-        store
-            .write(&[write(one, Some(b"a")), write(two, Some(b"b"))])
-            .unwrap();
-        store.write(&[write(one, None)]).unwrap();
-
-        assert_eq!(store.records(), Ok(vec![write(two, Some(b"b"))]));
-    }
-
-    #[test]
     fn keys_come_back_from_their_bytes_and_sort_by_number() {
         let port = |datapath| PortId::new(DatapathId(datapath), PortNumber(7));
         let keys = [
+            Key::Epoch(Office(1)),
+            Key::Epoch(Office(0x0100)),
             Key::Profile(DatapathId(1)),
             Key::Profile(DatapathId(0x0100)),
             Key::Admission(2),

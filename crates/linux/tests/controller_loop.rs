@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::convert::Infallible;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -11,7 +10,8 @@ use std::time::Duration as StdDuration;
 
 use controller::config::{Metric, PortParameters, SwitchParameters, Timers};
 use controller::northbound::{ApplicationKind, Manifest};
-use controller::{CloseReason, Config, Request, Store, StoreWrite};
+use controller::store::MemoryStore;
+use controller::{CloseReason, Config, Request};
 use linux::controller_loop::{ControllerHandle, ListenError, Told, listen};
 use linux::scheduling::{Placement, Wish};
 use units::{BitRate, DataSize, Delay, Duration};
@@ -22,21 +22,6 @@ const ORDINARY: Wish = Wish {
     nice: 0,
     placement: Placement::Anywhere,
 };
-
-#[derive(Debug)]
-struct Nothing;
-
-impl Store for Nothing {
-    type Error = Infallible;
-
-    fn write(&mut self, _: &[StoreWrite]) -> Result<(), Infallible> {
-        Ok(())
-    }
-
-    fn records(&self) -> Result<Vec<StoreWrite>, Infallible> {
-        Ok(Vec::new())
-    }
-}
 
 fn config() -> Config {
     let other_ports = PortParameters {
@@ -78,7 +63,7 @@ fn start_with(config: Config) -> (ControllerHandle, SocketAddr) {
     let listener = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
     let address = listener.local_addr().unwrap();
     (
-        ControllerHandle::start(listener, config, Nothing, ORDINARY).unwrap(),
+        ControllerHandle::start(listener, config, MemoryStore::default(), ORDINARY).unwrap(),
         address,
     )
 }
@@ -223,7 +208,8 @@ fn a_request_is_answered_under_its_number() {
 
 #[test]
 fn a_connection_that_was_made_elsewhere_is_served_as_any() {
-    let controller = ControllerHandle::start(None, config(), Nothing, ORDINARY).unwrap();
+    let controller =
+        ControllerHandle::start(None, config(), MemoryStore::default(), ORDINARY).unwrap();
     let (ours, mut switch) = UnixStream::pair().unwrap();
     switch.set_read_timeout(Some(PATIENCE)).unwrap();
     let peer = SocketAddr::from(([192, 0, 2, 1], 1024));

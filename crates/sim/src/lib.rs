@@ -18,6 +18,7 @@ pub mod calendar;
 pub mod chunks;
 pub mod conversation;
 pub mod emulation;
+pub mod faulty_store;
 pub mod frames;
 pub mod hop_watch;
 pub mod host_interface;

@@ -7,14 +7,17 @@
 //! a moment is no end. As nobody knows then what of the change is in the file, the
 //! next one first puts back what was there before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use controller::store::{Key, MAX_VALUE_LENGTH, Store, StoreWrite};
+use controller::store::{
+    Changes, Journal, Key, Lease, Outcome, Record, Revision, Snapshot, Store, StoreWrite,
+    Transaction,
+};
 use redb::backends::FileBackend;
 use redb::{Database, ReadableDatabase, ReadableTable, Table, TableDefinition, TableHandle};
 use rustix::fs::OFlags;
@@ -52,9 +55,6 @@ pub enum EmbeddedStoreError {
     /// What is in the file is not what was written.
     #[error("the store is damaged: {0}")]
     Damaged(String),
-    /// A record is longer than records may be.
-    #[error("a record of {length} bytes: at most {MAX_VALUE_LENGTH} are kept")]
-    TooLong { length: usize },
 }
 
 #[derive(Debug)]
@@ -63,6 +63,10 @@ pub struct EmbeddedStore {
     /// None after a failure, until the next change opens it again.
     database: Option<Database>,
     tally: SealTally,
+    /// What was written when, since the file was opened: until then no other user was there.
+    journal: Journal,
+    /// The records with a lease, which lasts as long as the program that uses them.
+    leased: BTreeSet<Key>,
     /// What was there before changes that failed, of which something may be there.
     undo: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
 }
@@ -87,16 +91,18 @@ impl EmbeddedStore {
             std::fs::create_dir_all(folder).map_err(|reason| file_error(path, reason))?;
         }
         let database = open_database(path, Presence::MayBeMissing, Trust::Check)?;
-        let tally = guarded(|| {
+        let (tally, records) = guarded(|| {
             adopt(&database)?;
-            let mut tally = SealTally::default();
-            read(&database, |sealed| tally.add(sealed))?;
-            Ok(tally)
+            read(&database)
         })?;
+        let keys = records.iter().map(|write| write.key);
+        let journal = Journal::at(Revision(tally.revision), keys);
         Ok(Self {
             path: path.to_owned(),
             database: Some(database),
             tally,
+            journal,
+            leased: BTreeSet::new(),
             undo: BTreeMap::new(),
         })
     }
@@ -147,20 +153,36 @@ impl EmbeddedStore {
         })
     }
 
-    fn transact(&mut self, writes: &[StoreWrite]) -> Result<(), EmbeddedStoreError> {
-        let database = match self.database.take() {
-            Some(database) => database,
-            None => open_database(&self.path, Presence::Needed, Trust::Check)?,
+    /// Reads the value of one record, as it was before changes that failed.
+    fn value(&self, key: Key) -> Result<Option<Vec<u8>>, EmbeddedStoreError> {
+        let key = key.to_bytes();
+        let sealed = match (self.undo.get(&key), &self.database) {
+            (Some(sealed), _) => sealed.clone(),
+            (None, Some(database)) => guarded(|| sealed_value(database, &key))?,
+            (None, None) => return Err(closed()),
         };
+        let Some(sealed) = sealed else {
+            return Ok(None);
+        };
+        match sealed::open(&key, &sealed) {
+            Some(value) => Ok(Some(value.to_vec())),
+            None => Err(damaged_record(&key)),
+        }
+    }
+
+    fn make_durable(&mut self, writes: &[StoreWrite]) -> Result<Revision, EmbeddedStoreError> {
+        let database = self.database.take().ok_or_else(closed)?;
         let mut tally = self.tally;
+        tally.revision = self.journal.revision().0 + 1;
         let mut before = Vec::new();
         let undo = &self.undo;
         match guarded(|| apply(&database, undo, writes, &mut tally, &mut before)) {
             Ok(()) => {
                 self.database = Some(database);
                 self.tally = tally;
+                self.journal.enter(writes);
                 self.undo.clear();
-                Ok(())
+                Ok(self.journal.revision())
             }
             Err(error) => {
                 for (key, value) in before {
@@ -176,26 +198,57 @@ impl EmbeddedStore {
 impl Store for EmbeddedStore {
     type Error = EmbeddedStoreError;
 
-    fn write(&mut self, writes: &[StoreWrite]) -> Result<(), EmbeddedStoreError> {
-        let lengths = writes
-            .iter()
-            .filter_map(|write| write.value.as_ref())
-            .map(Vec::len);
-        match lengths.max() {
-            Some(length) if length > MAX_VALUE_LENGTH => {
-                Err(EmbeddedStoreError::TooLong { length })
+    const SHARED: bool = false;
+
+    fn transact(&mut self, transaction: &Transaction) -> Outcome<EmbeddedStoreError> {
+        if self.database.is_none() {
+            match open_database(&self.path, Presence::Needed, Trust::Check) {
+                Ok(database) => self.database = Some(database),
+                Err(error) => return Outcome::Failed(error),
             }
-            _ => self.transact(writes),
+        }
+        match self.journal.refusal(transaction, |key| self.value(key)) {
+            Ok(None) => {}
+            Ok(Some(refusal)) => return Outcome::Refused(refusal),
+            Err(error) => return Outcome::Failed(error),
+        }
+        match self.make_durable(&transaction.writes) {
+            Ok(revision) => {
+                for write in &transaction.writes {
+                    match transaction.lease {
+                        Some(_) if write.value.is_some() => self.leased.insert(write.key),
+                        _ => self.leased.remove(&write.key),
+                    };
+                }
+                Outcome::Committed(revision)
+            }
+            Err(error) => Outcome::Failed(error),
         }
     }
 
-    fn records(&self) -> Result<Vec<StoreWrite>, EmbeddedStoreError> {
-        match &self.database {
-            Some(database) => guarded(|| read(database, |_| {})),
-            None => Err(EmbeddedStoreError::Access(Box::new(
-                redb::Error::PreviousIo,
-            ))),
-        }
+    fn snapshot(&mut self) -> Result<Snapshot, EmbeddedStoreError> {
+        let database = self.database.as_ref().ok_or_else(closed)?;
+        let (_, records) = guarded(|| read(database))?;
+        let records = records.into_iter().map(|StoreWrite { key, value }| Record {
+            key,
+            revision: self.journal.revision_of(key).unwrap_or_default(),
+            value: value.unwrap_or_default(),
+        });
+        Ok(Snapshot {
+            revision: self.journal.revision(),
+            records: records.collect(),
+        })
+    }
+
+    fn changes(&mut self, after: Revision) -> Result<Changes, EmbeddedStoreError> {
+        Ok(self.journal.after(after))
+    }
+
+    fn renew(&mut self, key: Key) -> Result<Lease, EmbeddedStoreError> {
+        Ok(match self.leased.contains(&key) {
+            true => Lease::Renewed,
+            false => Lease::Gone,
+        })
     }
 }
 
@@ -292,11 +345,8 @@ fn adopt(database: &Database) -> Result<(), EmbeddedStoreError> {
     transaction.commit().map_err(access)
 }
 
-/// Reads all records; each with its seal is shown to `see`.
-fn read(
-    database: &Database,
-    mut see: impl FnMut(&[u8]),
-) -> Result<Vec<StoreWrite>, EmbeddedStoreError> {
+/// Reads all records, and the tally that is right for them.
+fn read(database: &Database) -> Result<(SealTally, Vec<StoreWrite>), EmbeddedStoreError> {
     let transaction = database.begin_read().map_err(access)?;
     let table = transaction.open_table(RECORDS).map_err(access)?;
     let (mut tally, mut said) = (SealTally::default(), None);
@@ -305,23 +355,18 @@ fn read(
         let (key, sealed) = entry.map_err(access)?;
         let (key, sealed) = (key.value(), sealed.value());
         let Some(value) = sealed::open(key, sealed) else {
-            return Err(EmbeddedStoreError::Damaged(format!(
-                "record {} is not as it was written",
-                Key::from_bytes(key)
-                    .map_or_else(|| format!("{key:02x?}"), |key| format!("{key:?}"))
-            )));
+            return Err(damaged_record(key));
         };
         if key == TALLY {
             said = SealTally::from_sealed(sealed);
             continue;
         }
         tally.add(sealed);
-        see(sealed);
         // Records of a later version of the program are left alone.
         records.extend(record(key, value));
     }
     match said {
-        Some(said) if said == tally => Ok(records),
+        Some(said) if said.counts_as(tally) => Ok((said, records)),
         Some(said) => Err(EmbeddedStoreError::Damaged(format!(
             "it has {} records in place of {}, or others",
             tally.records, said.records
@@ -330,6 +375,13 @@ fn read(
             "nothing says how many records it has".to_owned(),
         )),
     }
+}
+
+fn sealed_value(database: &Database, key: &[u8]) -> Result<Option<Vec<u8>>, EmbeddedStoreError> {
+    let transaction = database.begin_read().map_err(access)?;
+    let table = transaction.open_table(RECORDS).map_err(access)?;
+    let sealed = table.get(key).map_err(access)?;
+    Ok(sealed.map(|sealed| sealed.value().to_vec()))
 }
 
 fn record(key: &[u8], value: &[u8]) -> Option<StoreWrite> {
@@ -399,6 +451,19 @@ fn close(database: Database) {
         drop(database);
         Ok(())
     });
+}
+
+fn damaged_record(key: &[u8]) -> EmbeddedStoreError {
+    let name = match Key::from_bytes(key) {
+        Some(key) => format!("{key:?}"),
+        None => format!("{key:02x?}"),
+    };
+    EmbeddedStoreError::Damaged(format!("record {name} is not as it was written"))
+}
+
+/// The error of a store that failed and was not opened again since.
+fn closed() -> EmbeddedStoreError {
+    EmbeddedStoreError::Access(Box::new(redb::Error::PreviousIo))
 }
 
 fn access(error: impl Into<redb::Error>) -> EmbeddedStoreError {

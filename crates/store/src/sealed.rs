@@ -13,11 +13,12 @@ pub const TALLY: &[u8] = &[0];
 const SEAL_KEY: [u8; 16] = *b"taktos: a record";
 const SEAL_BYTES: usize = 8;
 
-/// How many records there are, and what all their seals add up to.
+/// How many records there are, what all their seals add up to, and at which revision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SealTally {
     pub records: u64,
     seals: u64,
+    pub revision: u64,
 }
 
 impl SealTally {
@@ -31,20 +32,33 @@ impl SealTally {
         self.seals ^= seal(sealed);
     }
 
+    /// Tells whether it is about the same records, at whatever revision.
+    #[must_use]
+    pub fn counts_as(&self, other: Self) -> bool {
+        (self.records, self.seals) == (other.records, other.seals)
+    }
+
     /// Returns the tally as it is kept.
     #[must_use]
     pub fn to_sealed(self) -> Vec<u8> {
-        let value = [self.records.to_be_bytes(), self.seals.to_be_bytes()].concat();
-        close(TALLY, &value)
+        let value = [self.records, self.seals, self.revision].map(u64::to_be_bytes);
+        close(TALLY, &value.concat())
     }
 
     /// Reads a tally; none if it is damaged.
     #[must_use]
     pub fn from_sealed(sealed: &[u8]) -> Option<Self> {
-        let (records, seals) = open(TALLY, sealed)?.split_first_chunk()?;
+        let (records, rest) = open(TALLY, sealed)?.split_first_chunk()?;
+        let (seals, revision) = rest.split_first_chunk()?;
+        // An earlier version of the program did not count revisions.
+        let revision = match revision {
+            [] => 0,
+            revision => u64::from_be_bytes(revision.try_into().ok()?),
+        };
         Some(Self {
             records: u64::from_be_bytes(*records),
-            seals: u64::from_be_bytes(seals.try_into().ok()?),
+            seals: u64::from_be_bytes(*seals),
+            revision,
         })
     }
 }

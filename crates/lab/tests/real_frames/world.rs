@@ -1,7 +1,6 @@
 //! Everything together: controller, switches, hosts, and a cable that breaks.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::io;
 use std::net::Ipv4Addr;
 
@@ -13,7 +12,7 @@ use controller::northbound::{
     Request, Requirement, Said, Saying, Traffic, Transport, TransportProtocol,
 };
 use controller::place::PortId;
-use controller::{Store, StoreWrite};
+use controller::store::MemoryStore;
 use lab::network::{CablePlan, Place, Plan};
 use lab::switches::{Forwarding, USUAL_ENTRIES};
 use lab::timeline::Change;
@@ -49,27 +48,6 @@ const FIRST_HOST: usize = 0;
 const FIRST_TRUNK: usize = 2;
 /// The place of the cable that waits for the first host.
 const SPARE: usize = 5;
-
-/// Keeps nothing once it is gone.
-#[derive(Debug, Default)]
-struct Memory {
-    records: BTreeMap<Vec<u8>, StoreWrite>,
-}
-
-impl Store for Memory {
-    type Error = Infallible;
-
-    fn write(&mut self, writes: &[StoreWrite]) -> Result<(), Infallible> {
-        for write in writes {
-            self.records.insert(write.key.to_bytes(), write.clone());
-        }
-        Ok(())
-    }
-
-    fn records(&self) -> Result<Vec<StoreWrite>, Infallible> {
-        Ok(self.records.values().cloned().collect())
-    }
-}
 
 /// Three switches in a ring; a host at the first, another at the second. A cable
 /// waits to take the first host to the third switch.
@@ -326,7 +304,7 @@ fn ready(forwarding: Forwarding) -> Lab {
         network: ring(),
         switches: (1..=3).map(switch_config).collect(),
         controller: controller_config(),
-        store: Memory::default(),
+        store: MemoryStore::default(),
         stall_threshold: STALL,
         forwarding,
         processing: Vec::new(),

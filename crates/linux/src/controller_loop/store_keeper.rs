@@ -2,13 +2,17 @@
 //!
 //! What was proposed while one write was under way is written together next. After a
 //! failure the store is tried with an empty change every second, so that it is known
-//! when it works again.
+//! when it works again; one that is shared is tried while nothing is to be kept, too,
+//! so that it is known when it does not.
 
+use std::collections::hash_map::RandomState;
 use std::fmt::Display;
+use std::hash::BuildHasher;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use controller::store::ExactWriter;
 use controller::{Store, StoreEvent, StoreWrite};
 
 use crate::waker::Waker;
@@ -44,11 +48,17 @@ impl StoreKeeper {
         S: Store + Send + 'static,
         S::Error: Display,
     {
+        let writer = ExactWriter::new(store, holder());
         let (writes, proposed) = mpsc::channel();
         let (tell, kept) = mpsc::channel();
         let thread = thread::spawn(move || {
             super::renounce();
-            let mut keeper = Keeper { store, tell, waker };
+            let mut keeper = Keeper {
+                writer,
+                trouble: None,
+                tell,
+                waker,
+            };
             if let Some(held) = keeper.replay(&proposed) {
                 keeper.keep(held, &proposed);
             }
@@ -90,8 +100,17 @@ impl Drop for StoreKeeper {
     }
 }
 
+/// Returns a number that this life of the program has alone.
+fn holder() -> u64 {
+    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let ns = since_1970.map_or(0, |since| since.as_nanos());
+    RandomState::new().hash_one((std::process::id(), ns))
+}
+
 struct Keeper<S> {
-    store: S,
+    writer: ExactWriter<S>,
+    /// What was said last of why the store does not work.
+    trouble: Option<String>,
     tell: Sender<Kept>,
     waker: Waker,
 }
@@ -105,13 +124,18 @@ where
     fn replay(&mut self, proposed: &Receiver<StoreWrite>) -> Option<Vec<StoreWrite>> {
         let mut held = Vec::new();
         loop {
-            match self.store.records() {
+            match self.writer.start() {
                 Ok(records) => {
+                    let recovered = self.trouble.take().map(|_| Kept::Recovered);
                     let events = records.into_iter().map(StoreEvent::Written);
-                    self.tell(events.chain([StoreEvent::Replayed]).map(Kept::Event));
+                    let events = events.chain([StoreEvent::Replayed]).map(Kept::Event);
+                    self.tell(recovered.into_iter().chain(events));
                     return Some(held);
                 }
-                Err(error) => self.tell([Kept::Failed(error.to_string())]),
+                Err(error) => {
+                    let failed = self.failed(error.to_string(), held.len());
+                    self.tell(failed);
+                }
             }
             match proposed.recv_timeout(RETRY_INTERVAL) {
                 Ok(write) => held.push(write),
@@ -123,9 +147,11 @@ where
 
     fn keep(&mut self, held: Vec<StoreWrite>, proposed: &Receiver<StoreWrite>) {
         let mut writes = held;
-        let mut works = true;
         loop {
-            let patience = if works { Duration::MAX } else { RETRY_INTERVAL };
+            let patience = match self.trouble.is_some() || S::SHARED {
+                true => RETRY_INTERVAL,
+                false => Duration::MAX,
+            };
             if writes.is_empty() {
                 match proposed.recv_timeout(patience) {
                     Ok(write) => writes.push(write),
@@ -134,29 +160,29 @@ where
                 }
             }
             writes.extend(proposed.try_iter().take(MOST_AT_ONCE - 1));
-            works = self.make_durable(std::mem::take(&mut writes), works);
+            self.make_durable(std::mem::take(&mut writes));
         }
     }
 
-    /// Writes changes, and tells what came of it. Returns whether the store works;
-    /// `worked` says whether it did before.
-    fn make_durable(&mut self, writes: Vec<StoreWrite>, worked: bool) -> bool {
-        match self.store.write(&writes) {
-            Ok(()) => {
-                let recovered = (!worked).then_some(Kept::Recovered);
-                let events = writes.into_iter().map(StoreEvent::Written).map(Kept::Event);
-                self.tell(recovered.into_iter().chain(events));
-                true
-            }
-            // It was said that it fails, and nothing was to be kept.
-            Err(_) if writes.is_empty() => false,
-            Err(error) => {
-                let failed = Kept::Failed(error.to_string());
-                let rejected = writes.iter().map(|write| StoreEvent::Rejected(write.key));
-                self.tell([failed].into_iter().chain(rejected.map(Kept::Event)));
-                false
-            }
+    /// Writes changes, and tells what came of it.
+    fn make_durable(&mut self, writes: Vec<StoreWrite>) {
+        let proposed = writes.len();
+        let (events, trouble) = self.writer.write(writes);
+        let said = match trouble {
+            Some(trouble) => self.failed(trouble.to_string(), proposed),
+            None => self.trouble.take().map(|_| Kept::Recovered),
+        };
+        if said.is_some() || !events.is_empty() {
+            self.tell(said.into_iter().chain(events.into_iter().map(Kept::Event)));
         }
+    }
+
+    /// Notes why the store does not work. Returns what is to be said of it: nothing if it
+    /// was said before, and nothing was to be kept.
+    fn failed(&mut self, reason: String, proposed: usize) -> Option<Kept> {
+        let is_known = self.trouble.as_ref() == Some(&reason);
+        self.trouble = Some(reason.clone());
+        (proposed > 0 || !is_known).then_some(Kept::Failed(reason))
     }
 
     fn tell(&self, events: impl IntoIterator<Item = Kept>) {

@@ -15,7 +15,7 @@ use controller::config::{
 use controller::desired::is_guard;
 use controller::northbound::{ApplicationKind, Asker, Event, ForeignRules, Manifest, RequestId};
 use controller::place::PortId;
-use controller::store::Store;
+use controller::store::{Outcome, Store};
 use controller::{ConnectionId, Controller, Input, Output, Reply, Request, StoreEvent, StoreWrite};
 use switch::{Link, Peer, Switch};
 use units::{BitRate, DataSize, Delay, Duration, Instant};
@@ -242,7 +242,7 @@ impl<S: Store> Emulation<S> {
     /// Makes changes durable and says so.
     fn keep(&mut self, writes: Vec<StoreWrite>) {
         assert!(
-            self.store.write(&writes).is_ok(),
+            matches!(self.store.write(&writes), Outcome::Committed(_)),
             "the store keeps what it is given"
         );
         for write in writes {

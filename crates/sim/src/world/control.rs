@@ -2,7 +2,7 @@
 //! does.
 
 use controller::northbound::{Said, Saying};
-use controller::store::{Store, StoreEvent};
+use controller::store::{Outcome, Store, StoreEvent};
 
 use super::{Told, World, number};
 use crate::chunks::ChunkId;
@@ -157,7 +157,8 @@ impl World {
             if writes.is_empty() {
                 break;
             }
-            let Ok(()) = self.store.write(&writes);
+            let kept = self.store.write(&writes);
+            assert!(matches!(kept, Outcome::Committed(_)), "{kept:?}");
             for write in writes.drain(..) {
                 let event = StoreEvent::Written(write);
                 controller.handle(self.now, controller::Input::Stored(event));

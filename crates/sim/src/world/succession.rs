@@ -20,9 +20,10 @@ impl World {
     /// switches connect anew, to it.
     pub fn start_controller(&mut self, config: Config) {
         let mut controller = Controller::new(self.now, config);
-        let Ok(records) = self.store.records();
-        for record in records {
-            controller.handle(self.now, Input::Stored(StoreEvent::Written(record)));
+        let Ok(snapshot) = self.store.snapshot();
+        for record in snapshot.records {
+            let written = StoreEvent::Written(record.into());
+            controller.handle(self.now, Input::Stored(written));
         }
         controller.handle(self.now, Input::Stored(StoreEvent::Replayed));
         self.controller = Some(controller);

@@ -3,6 +3,17 @@ use proptest::test_runner::{Config, TestRunner};
 
 use super::*;
 
+/// Makes changes, and expects them to be made.
+fn commit(store: &mut EmbeddedStore, writes: &[StoreWrite]) {
+    let outcome = store.write(writes);
+    assert!(matches!(outcome, Outcome::Committed(_)), "{outcome:?}");
+}
+
+fn read_all(store: &mut EmbeddedStore) -> Result<Vec<StoreWrite>, EmbeddedStoreError> {
+    let records = store.snapshot()?.records.into_iter();
+    Ok(records.map(StoreWrite::from).collect())
+}
+
 fn admission(flow: u32, value: Option<&[u8]>) -> StoreWrite {
     StoreWrite {
         key: Key::Admission(flow),
@@ -16,17 +27,16 @@ fn records_survive_a_restart_in_order_of_their_keys() {
     let path = folder.path().join("data").join("store.redb");
 
     let mut store = EmbeddedStore::open(&path).unwrap();
-    store
-        .write(&[admission(9, Some(b"nine")), admission(2, Some(b"two"))])
-        .unwrap();
-    store
-        .write(&[admission(9, None), admission(300, Some(b""))])
-        .unwrap();
+    commit(
+        &mut store,
+        &[admission(9, Some(b"nine")), admission(2, Some(b"two"))],
+    );
+    commit(&mut store, &[admission(9, None), admission(300, Some(b""))]);
     drop(store);
-    let records = EmbeddedStore::open(&path).unwrap().records().unwrap();
+    let kept = read_all(&mut EmbeddedStore::open(&path).unwrap()).unwrap();
 
     assert_eq!(
-        records,
+        kept,
         vec![admission(2, Some(b"two")), admission(300, Some(b""))]
     );
 }
@@ -54,15 +64,36 @@ fn a_store_in_use_and_a_file_that_is_none_are_refused() {
 }
 
 #[test]
-fn a_record_that_is_too_long_changes_nothing() {
+fn it_keeps_the_contract() {
     let folder = tempfile::tempdir().unwrap();
-    let mut store = EmbeddedStore::open(&folder.path().join("store.redb")).unwrap();
-    let long = vec![0; MAX_VALUE_LENGTH + 1];
+    let mut stores = 0;
 
-    let error = store.write(&[admission(1, Some(b"1")), admission(2, Some(&long))]);
+    controller::store::contract::check(
+        || {
+            stores += 1;
+            EmbeddedStore::open(&folder.path().join(format!("{stores}.redb"))).unwrap()
+        },
+        || (),
+    );
+}
 
-    assert!(matches!(error, Err(EmbeddedStoreError::TooLong { .. })));
-    assert_eq!(store.records().unwrap(), vec![]);
+#[test]
+fn revisions_go_on_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.redb");
+    let mut store = EmbeddedStore::open(&path).unwrap();
+    commit(&mut store, &[admission(1, Some(b"one"))]);
+    commit(&mut store, &[admission(2, Some(b"two"))]);
+    let before = store.snapshot().unwrap().revision;
+    drop(store);
+
+    let mut store = EmbeddedStore::open(&path).unwrap();
+    let after = store.snapshot().unwrap();
+    commit(&mut store, &[admission(1, None)]);
+
+    assert!(before <= after.revision, "{before:?}, then {after:?}");
+    assert!(after.records.iter().all(|it| it.revision <= after.revision));
+    assert!(store.snapshot().unwrap().revision > after.revision);
 }
 
 #[test]
@@ -79,12 +110,12 @@ fn records_of_an_earlier_version_are_taken_over_once() {
     drop(old);
 
     let mut store = EmbeddedStore::open(&path).unwrap();
-    store.write(&[admission(8, Some(b"eight"))]).unwrap();
+    commit(&mut store, &[admission(8, Some(b"eight"))]);
     drop(store);
-    let records = EmbeddedStore::open(&path).unwrap().records().unwrap();
+    let kept = read_all(&mut EmbeddedStore::open(&path).unwrap()).unwrap();
 
     assert_eq!(
-        records,
+        kept,
         [admission(7, Some(b"seven")), admission(8, Some(b"eight"))]
     );
 }
@@ -121,14 +152,14 @@ fn many(path: &Path) -> (Vec<StoreWrite>, Vec<u8>) {
     let mut store = EmbeddedStore::open(path).unwrap();
     for flow in 0..600_u32 {
         let value = flow.to_be_bytes().repeat(10 + flow as usize % 50);
-        store.write(&[admission(flow, Some(&value))]).unwrap();
+        commit(&mut store, &[admission(flow, Some(&value))]);
     }
     for flow in (0..600).step_by(5) {
-        store.write(&[admission(flow, None)]).unwrap();
+        commit(&mut store, &[admission(flow, None)]);
     }
-    let records = store.records().unwrap();
+    let kept = read_all(&mut store).unwrap();
     drop(store);
-    (records, std::fs::read(path).unwrap())
+    (kept, std::fs::read(path).unwrap())
 }
 
 #[test]
@@ -154,7 +185,7 @@ fn whatever_bits_flip_records_are_those_that_were_written_or_it_says_so() {
         std::fs::write(&path, &damaged).unwrap();
         let salvaged = EmbeddedStore::salvage(&path);
         std::fs::write(&path, &damaged).unwrap();
-        let read = EmbeddedStore::open(&path).and_then(|store| store.records());
+        let read = EmbeddedStore::open(&path).and_then(|mut store| read_all(&mut store));
 
         let [whole, found] = outcomes.get();
         outcomes.set([

@@ -1,13 +1,12 @@
 //! Taktos as it is compared: its controller with `reactive-forwarding`, as
 //! `linux::controller_loop` runs it.
 
-use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use controller::config::Config;
 use controller::northbound::ApplicationKind;
-use controller::{Store, StoreWrite};
+use controller::store::MemoryStore;
 use linux::controller_loop::{self, ControllerHandle};
 use linux::scheduling::{HIGHEST_NICE, Placement, Wish};
 
@@ -21,25 +20,10 @@ pub fn serve(port: u16) -> io::Result<()> {
     let handle = ControllerHandle::start(
         listener,
         Config::without_promises(ApplicationKind::ReactiveForwarding),
-        Nowhere,
+        MemoryStore::default(),
         wish,
     )?;
     // What it tells is of no interest here, but is not to pile up.
     while handle.told().recv().is_ok() {}
     Ok(())
-}
-
-/// Keeps nothing: no flow is admitted.
-struct Nowhere;
-
-impl Store for Nowhere {
-    type Error = Infallible;
-
-    fn records(&self) -> Result<Vec<StoreWrite>, Infallible> {
-        Ok(Vec::new())
-    }
-
-    fn write(&mut self, _: &[StoreWrite]) -> Result<(), Infallible> {
-        Ok(())
-    }
 }

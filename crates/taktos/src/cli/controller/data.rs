@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use controller::Store;
+use controller::store::{Outcome, Refusal, Store};
 use thiserror::Error;
 
 use store::embedded::{EmbeddedStore, EmbeddedStoreError, NO_LINKS};
@@ -40,6 +40,9 @@ pub enum DataError {
     /// The store does not open.
     #[error(transparent)]
     Store(#[from] EmbeddedStoreError),
+    /// A record is none that a store takes.
+    #[error(transparent)]
+    Record(#[from] Refusal),
     /// The machine gives no random numbers.
     #[error("the machine gives no random numbers")]
     Random,
@@ -137,8 +140,8 @@ impl DataFolder {
     /// If nothing can be read of it, or another program uses it.
     pub fn repair(&self) -> Result<Repaired, DataError> {
         match self.store() {
-            Ok(store) => {
-                let records = store.records()?.len();
+            Ok(mut store) => {
+                let records = store.snapshot()?.records.len();
                 return Ok(Repaired::WasWhole { records });
             }
             Err(DataError::Damaged { .. }) => {}
@@ -154,7 +157,11 @@ impl DataFolder {
             Err(reason) if reason.kind() != io::ErrorKind::NotFound => {
                 return Err(failed(&new, reason));
             }
-            _ => EmbeddedStore::open(&new)?.write(&salvage.records)?,
+            _ => match EmbeddedStore::open(&new)?.write(&salvage.records) {
+                Outcome::Committed(_) => {}
+                Outcome::Refused(refusal) => return Err(refusal.into()),
+                Outcome::Failed(error) | Outcome::Unknown(error) => return Err(error.into()),
+            },
         }
         fs::rename(&store, &damaged).map_err(|reason| failed(&store, reason))?;
         fs::rename(&new, &store).map_err(|reason| failed(&new, reason))?;
