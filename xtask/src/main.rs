@@ -19,6 +19,8 @@ mod markers;
 mod modes;
 mod namespaces;
 mod neighbours;
+mod origin;
+mod page;
 mod python;
 mod repeat_run;
 mod rivals;
@@ -54,6 +56,9 @@ usage: cargo xtask JOB
                      packages openvswitch-switch and iproute2
   fuzz [SECONDS]     feeds each fuzz target with bytes for that long (20)
   bpf                compiles the programs that run in the kernel, with clang
+  page               builds the page for browsers and tests it in Chromium; needs Node, npm
+      [--build]          and chromium, and root for what is shown live; --build tests nothing,
+      [--pictures]       --pictures keeps pictures in docs/images
   deny               holds licences and sources of all packages to deny.toml, with
                      cargo-deny
   same-meaning       compares the switch's core with its program in the kernel, on random
@@ -135,6 +140,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["lab-culprits", words @ ..] => drawn::LAB_CULPRITS.run(&workspace, words),
         ["modes", words @ ..] => modes::run(&workspace, words),
         ["repeat-run", words @ ..] => repeat_run::run(&workspace, words),
+        ["page", words @ ..] => page::run(&workspace, words),
         ["neighbours"] => neighbours::demand(&workspace).map(|()| ExitCode::SUCCESS),
         ["switch-tests-stage", words @ ..] => switch_tests::run_stage(&workspace, words),
         ["switch-tests", ..] => switch_tests::run(&workspace, &arguments[1..]),
