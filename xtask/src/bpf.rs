@@ -7,7 +7,6 @@
 //! every byte; elsewhere it compares the hashes, and says that it did no more.
 
 mod clang;
-mod origin;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,9 +14,9 @@ use std::process::ExitCode;
 
 use crate::failure::Failure;
 use crate::finding::Finding;
+use crate::origin::{BuildOrigin, Sources};
 use crate::workspace::Workspace;
 use clang::Clang;
-use origin::{BytecodeOrigin, Sources};
 
 /// Where the programs stand.
 const FOLDER: &str = "crates/linux/bpf";
@@ -32,7 +31,7 @@ pub fn run(workspace: &Workspace) -> Result<ExitCode, Failure> {
     for program in programs(workspace) {
         let sources = Sources::read(workspace, program)?;
         let object = clang.compile(workspace, program)?;
-        let origin = BytecodeOrigin::of(clang.version(), &sources, &object);
+        let origin = BuildOrigin::of(clang.version(), &sources, &object);
         let path = program.with_extension("o");
         let absolute = workspace.root().join(&path);
         fs::write(&absolute, &object).map_err(Failure::at(&path))?;
@@ -74,11 +73,11 @@ fn check_program(
     }
     let object = fs::read(workspace.root().join(&path)).map_err(Failure::at(&path))?;
     let told = workspace.read(&origin_path(program))?;
-    let Some(origin) = BytecodeOrigin::parse(&told) else {
+    let Some(origin) = BuildOrigin::parse(&told) else {
         return finding("the origin cannot be read");
     };
     let sources = Sources::read(workspace, program)?;
-    if BytecodeOrigin::of(&origin.compiler, &sources, &object) != origin {
+    if BuildOrigin::of(&origin.compiler, &sources, &object) != origin {
         return finding("the object is not what its sources say");
     }
     let Some(clang) = clang.filter(|clang| clang.version() == origin.compiler) else {

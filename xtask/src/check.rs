@@ -12,6 +12,7 @@ use crate::cargo::Cargo;
 use crate::failure::Failure;
 use crate::finding::{Finding, Severity};
 use crate::fuzz;
+use crate::page;
 use crate::source::RustFile;
 use crate::workspace::Workspace;
 
@@ -77,6 +78,7 @@ fn findings(workspace: &Workspace) -> Result<Vec<Finding>, Failure> {
     findings.extend(links::check(workspace)?);
     findings.extend(references::check(workspace, &sources)?);
     findings.extend(bpf::check(workspace)?);
+    findings.extend(page::check(workspace)?);
     findings.extend(fuzz::check(workspace)?);
     Ok(findings)
 }

@@ -21,6 +21,8 @@ mod markers;
 mod modes;
 mod namespaces;
 mod neighbours;
+mod origin;
+mod page;
 mod python;
 mod repeat_run;
 mod rivals;
@@ -56,6 +58,9 @@ usage: cargo xtask JOB
                      packages openvswitch-switch and iproute2
   fuzz [SECONDS]     feeds each fuzz target with bytes for that long (20)
   bpf                compiles the programs that run in the kernel, with clang
+  page               builds the page for browsers and tests it in Chromium; needs Node, npm
+      [--build]          and chromium, and root for what is shown live; --build tests nothing,
+      [--pictures]       --pictures keeps pictures in docs/images
   deny               holds licences and sources of all packages to deny.toml, with
                      cargo-deny
   deb                makes the Debian package, with cargo-deb; --quick without LTO; --try
@@ -144,6 +149,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["modes", words @ ..] => modes::run(&workspace, words),
         ["repeat-run", words @ ..] => repeat_run::run(&workspace, words),
         ["etcd"] => etcd::run(&workspace),
+        ["page", words @ ..] => page::run(&workspace, words),
         ["neighbours"] => neighbours::demand(&workspace).map(|()| ExitCode::SUCCESS),
         ["switch-tests-stage", words @ ..] => switch_tests::run_stage(&workspace, words),
         ["switch-tests", ..] => switch_tests::run(&workspace, &arguments[1..]),

@@ -19,13 +19,13 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 
 use controller::northbound::{Said, Saying};
 use controller::{Request, RequestId, Store};
 use linux::clock::{self, WallClock};
-use linux::controller_loop::{ControllerHandle, ListenError, Told, listen};
+use linux::controller_loop::{ControllerHandle, Desk, ListenError, Told, listen};
 use linux::descriptors;
 use linux::frame_watch::{self, FrameWatch};
 use linux::impaired_interface::ImpairError;
@@ -164,6 +164,8 @@ pub enum Watcher {
 #[derive(Debug)]
 pub struct Lab {
     controller: ControllerHandle,
+    /// Who else is told what the controller tells.
+    listener: Option<Sender<Told>>,
     run: Option<RunningThreads>,
     switches: Switches,
     hosts: Vec<LabHost>,
@@ -229,6 +231,7 @@ impl Lab {
         scheduling::apply(settings.wish_beside(0));
         Ok(Self {
             controller,
+            listener: None,
             run: None,
             switches,
             hosts,
@@ -258,6 +261,14 @@ impl Lab {
         self.controller.ask(request)
     }
 
+    /// Returns where others can ask the controller, and what it tells from now on, which
+    /// ends with the lab.
+    pub fn lend_controller(&mut self) -> (Desk, Receiver<Told>) {
+        let (listener, told) = mpsc::channel();
+        self.listener = Some(listener);
+        (self.controller.desk(), told)
+    }
+
     /// Waits until the controller has said something or until `until`, and returns
     /// what it said.
     ///
@@ -277,6 +288,10 @@ impl Lab {
         };
         let mut said = Vec::new();
         for told in std::iter::once(first).chain(told.try_iter()) {
+            if let Some(listener) = &self.listener {
+                // Who has gone does not want to know.
+                let _ = listener.send(told.clone());
+            }
             let (at, what) = match told {
                 Told::Notice { at, notice } => (at, Saying::Notice(notice)),
                 Told::Reply { at, id, reply } => (at, Saying::Reply(id, reply)),

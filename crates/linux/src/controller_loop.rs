@@ -68,7 +68,7 @@ pub fn listen(address: SocketAddr) -> Result<TcpListener, ListenError> {
 }
 
 /// What the controller tells the program.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Told {
     Notice {
         /// When the controller learned of it.

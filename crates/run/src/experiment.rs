@@ -142,6 +142,8 @@ pub enum SimEngine {
 pub trait Audience {
     /// A network of real things stands.
     fn built(&mut self, took: Duration);
+    /// The world stands, with a controller of this configuration.
+    fn stands(&mut self, _world: &mut dyn World, _config: &Config) {}
     fn discovered(&mut self, found: Discovered, took: Duration);
     /// The flows were decided on.
     fn decided(&mut self, admissions: &[Admission]);
@@ -209,10 +211,11 @@ impl Experiment<'_> {
     ) -> Result<Report, ExperimentError> {
         load::verify(self.scenario)?;
         let config = self.config()?;
-        let world = self.world(place, config.clone())?;
+        let mut world = self.world(place, config.clone())?;
         if let Some(building) = world.building() {
             to.built(building);
         }
+        to.stands(world.as_mut(), &config);
         self.run_in(world, place, &config, to)
     }
 

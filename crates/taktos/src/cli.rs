@@ -15,13 +15,16 @@ mod profile;
 mod report_folder;
 mod reproduce;
 mod run;
+mod run_page;
 mod scenario_file;
 mod screen;
 mod show;
 mod switch;
 pub(crate) mod text_file;
 mod verify;
+mod view;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -45,6 +48,8 @@ enum Command {
     /// Build the network of a scenario, admit its flows, send real traffic and
     /// judge every promise.
     Run(RunArgs),
+    /// Show a run that is over on the page, in a browser.
+    View(view::View),
     /// Say which flows of a scenario would be admitted, with which guarantee.
     Check(Check),
     /// Bound delays and backlogs of a network of servers, by one method or all.
@@ -138,6 +143,11 @@ struct RunArgs {
     /// Print report.json on standard output, and nothing else.
     #[arg(long)]
     json: bool,
+    /// Show the run on a page for browsers of this machine: live where it is of real things,
+    /// and what came of it until Ctrl-C.
+    #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, require_equals = true,
+          default_missing_value = "127.0.0.1:8182")]
+    page: Option<SocketAddr>,
 }
 
 impl RunArgs {
@@ -238,6 +248,7 @@ pub fn main() -> ExitCode {
     };
     let exit = match arguments.command {
         Command::Run(arguments) => run::run(&arguments),
+        Command::View(arguments) => view::view(&arguments),
         Command::Check(arguments) => check::check(&arguments),
         Command::Analyze(arguments) => analyze::analyze(&arguments),
         Command::Certify(arguments) => certify::certify(&arguments),

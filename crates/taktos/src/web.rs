@@ -12,10 +12,14 @@ pub mod body;
 pub mod describe;
 pub mod document;
 pub mod feed;
+pub mod finished_run;
 pub mod gate;
 pub mod kept;
+pub mod layout;
 pub mod metrics;
+pub mod observations;
 pub mod operations;
+pub mod page;
 pub mod pending_requests;
 pub mod problem;
 pub mod query;
@@ -101,6 +105,7 @@ impl Web {
             terms.tls,
             operations::router(&site),
         ));
+        runtime.spawn(operations::page::observe(Arc::clone(&site)));
         Ok(Self {
             site,
             address,

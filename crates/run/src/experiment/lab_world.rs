@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::sync::mpsc::Receiver;
 
 use controller::northbound::{Request, RequestId, Said};
 use controller::{Config, Store};
@@ -13,6 +14,7 @@ use lab::veth::Power;
 use lab::world::Watcher;
 use lab::{Lab, Parts};
 use linux::clock;
+use linux::controller_loop::{Desk, Told};
 use linux::frame_watch::{Cause, LEAST, Watched};
 use linux::scheduling::Urgency;
 use linux::usage::Spent;
@@ -153,6 +155,10 @@ impl World for LabWorld {
 
     fn request(&mut self, request: Request) -> RequestId {
         self.lab.request(request)
+    }
+
+    fn lend_controller(&mut self) -> Option<(Desk, Receiver<Told>)> {
+        Some(self.lab.lend_controller())
     }
 
     fn listen(&mut self, until: Instant) -> Result<Vec<Said>, ExperimentError> {

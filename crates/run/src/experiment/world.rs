@@ -1,8 +1,10 @@
 //! What an experiment asks of the world that it runs in.
 
 use std::collections::BTreeMap;
+use std::sync::mpsc::Receiver;
 
 use controller::northbound::{Reply, Request, RequestId, Said, Saying};
+use linux::controller_loop::{Desk, Told};
 use measure::culprit::Deviation;
 use measure::fault_losses::FaultLosses;
 use measure::interruptions::Interruptions;
@@ -37,6 +39,12 @@ pub trait World {
 
     /// Asks the controller for something.
     fn request(&mut self, request: Request) -> RequestId;
+
+    /// Returns where others can ask its controller, and what that tells; nothing where
+    /// its time is not theirs.
+    fn lend_controller(&mut self) -> Option<(Desk, Receiver<Told>)> {
+        None
+    }
 
     /// Waits until the controller has said something or until `until`, and
     /// returns what it said.

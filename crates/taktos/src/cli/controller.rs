@@ -284,6 +284,7 @@ fn introduce(arguments: &ControllerArgs, switches: &[String], http: SocketAddr) 
         say(line);
     }
     let url = arguments.programs.url(http);
-    say(format_args!("programs ask at {url}"));
+    say(format_args!("programs ask at {url}/api/v1"));
+    say(format_args!("page: {url}/"));
     say("running");
 }

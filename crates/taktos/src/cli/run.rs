@@ -10,12 +10,13 @@ use lab::LabError;
 use lab::privilege::Privilege;
 use lab::switches::{Carried, Forwarding, kernel_refuses};
 use measure::document::Document;
-use measure::report::{Completion, Report, RunVerdict, Verdict};
+use measure::report::{Completion, Report, RunVerdict, ShownFlows, Verdict};
 use scenario::{Capture, LONGEST_TIME, Scenario};
 use units::Duration;
 
 use super::exit::Exit;
 use super::report_folder::ReportFolder;
+use super::run_page::RunPage;
 use super::screen::{self, Screen, say};
 use super::{RunArgs, RunEngine, WorldName, profile, scenario_file};
 use run::experiment::demand::RunDemand;
@@ -31,18 +32,16 @@ pub fn run(arguments: &RunArgs) -> Exit {
         Ok(scenario) => scenario,
         Err(exit) => return exit,
     };
-    let place = match choose(arguments, &scenario) {
-        Ok(place) => place,
+    let (page, place) = match open_page(arguments).and_then(|page| {
+        // The page is for browsers outside of a user namespace that this may enter.
+        Ok((page, choose(arguments, &scenario)?))
+    }) {
+        Ok(opened) => opened,
         Err(exit) => return exit,
     };
-    let folder = arguments.out.clone();
-    let folder = folder.unwrap_or_else(|| Path::new("out").join(&scenario.name));
-    let folder = match ReportFolder::claim(folder) {
+    let folder = match claim(arguments, &scenario) {
         Ok(folder) => folder,
-        Err(error) => {
-            say(format_args!("taktos: {error}"));
-            return Exit::BadInput;
-        }
+        Err(exit) => return exit,
     };
     let stop = match stop_on_signals() {
         Ok(stop) => stop,
@@ -71,7 +70,7 @@ pub fn run(arguments: &RunArgs) -> Exit {
         return exit;
     }
     let names = scenario.flows.iter().map(|flow| flow.name.clone());
-    let mut screen = Screen::new(names.collect());
+    let mut screen = Screen::new(names.collect(), page);
     let experiment = Experiment {
         scenario: &scenario,
         stop: &stop,
@@ -82,16 +81,47 @@ pub fn run(arguments: &RunArgs) -> Exit {
         spare: Spare::Shared,
     };
     let outcome = experiment.run(place, &mut screen);
-    screen.close();
+    let page = screen.close();
     match outcome {
         Ok(report) => {
             let captures = match scenario.measurement.capture {
                 Capture::Nothing => None,
                 Capture::Everything | Capture::Links(_) => Some(folder.captures()),
             };
-            conclude(arguments, &folder, captures.as_deref(), &report)
+            let exit = conclude(arguments, &folder, captures.as_deref(), &report);
+            drop(folder);
+            page.map_or(exit, |page| keep_showing(page, &report, &stop, exit))
         }
         Err(error) => explain(&error),
+    }
+}
+
+fn claim(arguments: &RunArgs, scenario: &Scenario) -> Result<ReportFolder, Exit> {
+    let folder = arguments.out.clone();
+    let folder = folder.unwrap_or_else(|| Path::new("out").join(&scenario.name));
+    ReportFolder::claim(folder).map_err(|error| {
+        say(format_args!("taktos: {error}"));
+        Exit::BadInput
+    })
+}
+
+fn open_page(arguments: &RunArgs) -> Result<Option<RunPage>, Exit> {
+    let page = arguments.page.map(RunPage::open).transpose();
+    page.map_err(|error| {
+        say(format_args!("taktos: --page: {error}"));
+        Exit::Lacking
+    })
+}
+
+/// Leaves what came of a run on the page until the user has seen enough.
+fn keep_showing(page: RunPage, report: &Report, stop: &AtomicBool, exit: Exit) -> Exit {
+    say("the page shows the run until Ctrl-C");
+    match page.conclude(report.to_json(ShownFlows::All), stop) {
+        Ok(()) => exit,
+        Err(error) => {
+            say(format_args!("taktos: cannot show the run: {error}"));
+            Exit::Fault
+        }
     }
 }
 

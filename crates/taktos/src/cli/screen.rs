@@ -5,9 +5,12 @@
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
+use controller::Config;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use units::Duration;
 
+use super::run_page::RunPage;
+use run::experiment::world::World;
 use run::experiment::{Admission, Audience, Discovered};
 
 pub const WIDTH: usize = 100;
@@ -58,23 +61,28 @@ pub struct Screen {
     bar: Option<ProgressBar>,
     line_due: Duration,
     names: Vec<String>,
+    page: Option<RunPage>,
 }
 
 impl Screen {
-    /// Returns a screen for a scenario whose flows have these names.
+    /// Returns a screen for a scenario whose flows have these names, and which is shown on a
+    /// page as well.
     #[must_use]
-    pub fn new(names: Vec<String>) -> Self {
+    pub fn new(names: Vec<String>, page: Option<RunPage>) -> Self {
         Self {
             bar: None,
             line_due: Duration::ZERO,
             names,
+            page,
         }
     }
 
-    pub fn close(&self) {
+    /// Ends it, and returns the page, which goes on.
+    pub fn close(self) -> Option<RunPage> {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+        self.page
     }
 
     /// Writes a line, above the bar if there is one.
@@ -89,6 +97,14 @@ impl Screen {
 impl Audience for Screen {
     fn built(&mut self, took: Duration) {
         self.line(format_args!("built in {:.1} s", took.as_secs_f64()));
+    }
+
+    fn stands(&mut self, world: &mut dyn World, config: &Config) {
+        if let Some(page) = &mut self.page
+            && let Err(error) = page.follow(world, config)
+        {
+            say(format_args!("page: cannot show the run live: {error}"));
+        }
     }
 
     fn discovered(&mut self, found: Discovered, took: Duration) {

@@ -18,6 +18,7 @@ pub mod audit;
 pub mod flow;
 pub mod intent;
 pub mod modal;
+pub mod page;
 pub mod path;
 pub mod place;
 pub mod requirement;

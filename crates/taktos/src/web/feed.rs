@@ -16,6 +16,8 @@ use units::Instant;
 pub const KEPT: usize = 4_096;
 /// How far a client may lag behind before it misses events.
 pub const QUEUED: usize = 1_024;
+/// How many reports of what switches have seen a client may lag behind.
+const REPORTS_QUEUED: usize = 16;
 
 /// An event as it goes to every client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +50,8 @@ impl Published {
 pub struct Feed {
     ring: Mutex<Ring>,
     queue: broadcast::Sender<Published>,
+    /// What switches have seen, for those who want to know.
+    observed: broadcast::Sender<Arc<str>>,
 }
 
 #[derive(Debug)]
@@ -75,6 +79,7 @@ impl Default for Feed {
         Self {
             ring: Mutex::new(ring),
             queue,
+            observed: broadcast::channel(REPORTS_QUEUED).0,
         }
     }
 }
@@ -120,6 +125,24 @@ impl Feed {
     #[must_use]
     pub fn newest(&self) -> u64 {
         self.ring().next - 1
+    }
+
+    /// Tells those who want to know what switches have seen: text that is no event, has no
+    /// number and is not kept.
+    pub fn report(&self, text: Arc<str>) {
+        // Nobody may be watching.
+        let _ = self.observed.send(text);
+    }
+
+    /// Lets a client have what switches see from now on.
+    pub fn observe(&self) -> broadcast::Receiver<Arc<str>> {
+        self.observed.subscribe()
+    }
+
+    /// Returns how many want to know what switches see.
+    #[must_use]
+    pub fn observers(&self) -> usize {
+        self.observed.receiver_count()
     }
 
     #[must_use]

@@ -13,6 +13,7 @@ pub mod hosts;
 pub mod intents;
 pub mod metrics;
 pub mod mode;
+pub mod page;
 pub mod paths;
 pub mod profiles;
 pub mod room;
@@ -205,6 +206,7 @@ fn schema_of<D: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 #[must_use]
 pub fn all() -> Vec<Operation> {
     [
+        page::operations(),
         topology::operations(),
         hosts::operations(),
         flows::operations(),
@@ -264,7 +266,7 @@ fn done(about: String) -> Response<Body> {
 }
 
 /// Returns an answer from text that is JSON already.
-fn kept(text: Bytes) -> Response<Body> {
+pub(super) fn kept(text: Bytes) -> Response<Body> {
     texted(text, "application/json")
 }
 

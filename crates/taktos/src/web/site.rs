@@ -15,7 +15,9 @@ use super::describe::{self, Names};
 use super::feed::Feed;
 use super::gate::Gate;
 use super::kept::SharedAnswer;
+use super::layout::{Layout, Shape};
 use super::metrics::Meters;
+use super::observations::Observations;
 use super::operations;
 use super::pending_requests::PendingRequests;
 use super::problem::Problem;
@@ -43,6 +45,11 @@ pub struct Inside {
     pub flows: SharedAnswer,
     /// What deadlines leave to spare, written down.
     pub room: SharedAnswer,
+    /// What the page shows at first, written down.
+    pub page: SharedAnswer,
+    /// The map of the network as it was last, and of which shape that was.
+    layout: Mutex<(Shape, Arc<Layout>)>,
+    observations: Mutex<Observations>,
     /// Held while something is computed that takes long.
     pub computing: tokio::sync::Mutex<()>,
     /// How often something was told or changed.
@@ -75,6 +82,9 @@ impl Inside {
             topology: SharedAnswer::default(),
             flows: SharedAnswer::default(),
             room: SharedAnswer::default(),
+            page: SharedAnswer::default(),
+            layout: Mutex::default(),
+            observations: Mutex::default(),
             computing: tokio::sync::Mutex::new(()),
             changes: AtomicU64::new(0),
             ready: AtomicBool::new(false),
@@ -133,6 +143,31 @@ impl Inside {
     pub fn other_master(&self) -> Option<String> {
         let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         others.values().next().cloned()
+    }
+
+    /// Returns what switches have seen of flows.
+    pub fn observations(&self) -> MutexGuard<'_, Observations> {
+        let observations = self.observations.lock();
+        observations.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the map of a network of this shape, which is made where that is another one
+    /// than before, apart from those who serve.
+    pub async fn layout_of(&self, shape: Shape) -> Arc<Layout> {
+        let held = || self.layout.lock().unwrap_or_else(PoisonError::into_inner);
+        {
+            let (last, layout) = &*held();
+            if *last == shape {
+                return Arc::clone(layout);
+            }
+        }
+        let made = tokio::task::spawn_blocking(move || (shape.layout(), shape)).await;
+        let Ok((layout, shape)) = made else {
+            return Arc::default();
+        };
+        let layout = Arc::new(layout);
+        *held() = (shape, Arc::clone(&layout));
+        layout
     }
 
     /// Returns why the store fails, while it does.

@@ -276,6 +276,35 @@ fn a_page_of_another_site_cannot_ask_a_controller_of_this_machine() {
 }
 
 #[test]
+fn the_page_is_for_everybody_and_what_it_shows_for_those_who_may_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("tokens");
+    let token = tokens::make(&path, "viewer", Role::Read, None).unwrap();
+    let bed = Bed::with(Gate::Tokens(Tokens::read(&path).unwrap()));
+    let shown = format!("Authorization: Bearer {token}\r\n");
+
+    for (path, stranger, viewer) in [
+        ("/", 200, 200),
+        ("/page/page.js", 200, 200),
+        ("/page/nothing", 404, 404),
+        ("/api/v1/page", 401, 200),
+        ("/api/v1/caller", 401, 200),
+        ("/api/v1/history?flow=none", 401, 404),
+        ("/api/v1/history?at_ns=1", 401, 200),
+        ("/api/v1/history", 401, 400),
+    ] {
+        assert_eq!(bed.ask("GET", path, "").status, stranger, "{path}");
+        assert_eq!(
+            bed.ask_with("GET", path, "", &shown).status,
+            viewer,
+            "{path}"
+        );
+    }
+    let caller = bed.ask_with("GET", "/api/v1/caller", "", &shown).json();
+    assert_eq!(caller, json!({"name": "viewer", "role": "read"}));
+}
+
+#[test]
 fn prometheus_finds_what_was_counted() {
     let bed = Bed::new();
     bed.ask("GET", "/api/v1/flows", "");

@@ -86,14 +86,14 @@ impl Programs {
         })
     }
 
-    /// Returns where programs find the interface that listens on `address`.
+    /// Returns where the interface and the page are that listen on `address`.
     #[must_use]
     pub fn url(&self, address: SocketAddr) -> String {
         let scheme = match self.is_enciphered() {
             true => "https",
             false => "http",
         };
-        format!("{scheme}://{address}/api/v1")
+        format!("{scheme}://{address}")
     }
 
     fn is_enciphered(&self) -> bool {

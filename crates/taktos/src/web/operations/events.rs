@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use api::{Event, Occurrences};
@@ -10,16 +12,19 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, HeaderValue};
 use axum::http::{HeaderMap, Response, StatusCode};
+use futures_util::FutureExt;
+use futures_util::future::select;
 use futures_util::stream::{self, Stream};
 use linux::clock;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Operation, texted};
+use super::{Operation, flows, texted};
 use crate::web::body::suggestion;
 use crate::web::describe::wall_clock;
 use crate::web::feed::{KEPT, Published, Subscription, gap};
+use crate::web::gate::Caller;
 use crate::web::problem::{Problem, json};
 use crate::web::query::Query;
 use crate::web::site::Site;
@@ -32,8 +37,13 @@ const SILENCE: Duration = Duration::from_secs(15);
 const GREETING: &[u8] = b"retry: 1000\n\n";
 const SIGN_OF_LIFE: &[u8] = b": all is well\n\n";
 
-const WATCHED: [(&str, &str); 2] = [
+const WATCHED: [(&str, &str); 3] = [
     ("kind", "only events of this kind; may be repeated"),
+    (
+        "observed",
+        "once a second also what switches have seen of flows and is other than before, as \
+         `observed`, without a number",
+    ),
     (
         "after",
         "begin behind the event with this number, as with the header Last-Event-ID",
@@ -66,10 +76,11 @@ async fn listed(State(site): State<Site>, query: Query) -> Result<Response<Body>
 
 async fn watched(
     State(site): State<Site>,
+    caller: Caller,
     headers: HeaderMap,
     query: Query,
 ) -> Result<Response<Body>, Problem> {
-    query.only(&["kind", "after"])?;
+    query.only(&WATCHED.map(|(name, _)| name))?;
     if site.feed.watchers() >= MOST_WATCHERS {
         return Err(Problem::too_many());
     }
@@ -78,8 +89,18 @@ async fn watched(
         Some(value) => value.to_str().ok().and_then(|text| text.parse().ok()),
         None => query.number("after")?,
     };
+    let observed = match query.flag("observed")? {
+        true => {
+            flows::may_see_hops(&site, &caller).await?;
+            Some(site.feed.observe())
+        }
+        false => None,
+    };
     let subscription = site.feed.subscribe(wall_clock(clock::now()), last);
-    let watch = Watch::new(site, subscription, kinds);
+    let watch = Watch {
+        observed,
+        ..Watch::new(site, subscription, kinds)
+    };
     let mut response = texted(Body::from_stream(watch.stream()), "text/event-stream");
     let uncached = HeaderValue::from_static("no-store");
     response.headers_mut().insert(CACHE_CONTROL, uncached);
@@ -101,6 +122,8 @@ struct Watch {
     site: Site,
     missed: VecDeque<Published>,
     coming: Receiver<Published>,
+    /// What switches see, if that is wanted.
+    observed: Option<Receiver<Arc<str>>>,
     /// The kinds that are wanted; all if there are none.
     kinds: Vec<&'static str>,
     /// The number of the last event that came by.
@@ -110,6 +133,26 @@ struct Watch {
     silent_until: Instant,
 }
 
+/// What comes next.
+enum News {
+    Event(Published),
+    Observed(Arc<str>),
+    /// The client did not keep up, and so many events are gone.
+    Missed(u64),
+    /// The controller ends.
+    End,
+}
+
+impl News {
+    fn of(event: Result<Published, RecvError>) -> Self {
+        match event {
+            Ok(event) => Self::Event(event),
+            Err(RecvError::Lagged(missed)) => Self::Missed(missed),
+            Err(RecvError::Closed) => Self::End,
+        }
+    }
+}
+
 impl Watch {
     fn new(site: Site, subscription: Subscription, kinds: Vec<&'static str>) -> Self {
         Self {
@@ -117,6 +160,7 @@ impl Watch {
             site,
             missed: subscription.missed,
             coming: subscription.coming,
+            observed: None,
             kinds,
             greeted: false,
             silent_until: Instant::now() + SILENCE,
@@ -140,11 +184,14 @@ impl Watch {
         loop {
             let event = match self.missed.pop_front() {
                 Some(event) => event,
-                None => match timeout_at(self.silent_until, self.coming.recv()).await {
+                None => match timeout_at(self.silent_until, self.news()).await {
                     Err(_) => return Some(Bytes::from_static(SIGN_OF_LIFE)),
-                    Ok(Ok(event)) => event,
-                    Ok(Err(RecvError::Lagged(missed))) => self.lagged(missed),
-                    Ok(Err(RecvError::Closed)) => return None,
+                    Ok(News::Event(event)) => event,
+                    Ok(News::Observed(text)) => {
+                        return Some(Bytes::copy_from_slice(text.as_bytes()));
+                    }
+                    Ok(News::Missed(missed)) => self.lagged(missed),
+                    Ok(News::End) => return None,
                 },
             };
             self.last = event.id;
@@ -152,6 +199,20 @@ impl Watch {
                 return Some(Bytes::copy_from_slice(event.text.as_bytes()));
             }
         }
+    }
+
+    async fn news(&mut self) -> News {
+        let event = self.coming.recv().map(News::of);
+        let Some(observed) = &mut self.observed else {
+            return event.await;
+        };
+        let seen = observed.recv().map(|seen| match seen {
+            Ok(text) => News::Observed(text),
+            // What the events before these are is known: nothing of them is missing.
+            Err(RecvError::Lagged(_)) => News::Missed(0),
+            Err(RecvError::Closed) => News::End,
+        });
+        select(pin!(event), pin!(seen)).await.factor_first().0
     }
 
     fn wants(&self, kind: &str) -> bool {

@@ -120,7 +120,7 @@ async fn hops(
 ) -> Result<Response<Body>, Problem> {
     query.only(&HOPS_OF.map(|(name, _)| name))?;
     let wanted = query.one("flow")?;
-    let mut flows = all_hops(&site, &caller).await?;
+    let mut flows = all_hops(&site, &caller.asker).await?;
     flows.retain(|flow| wanted.is_none_or(|name| flow.name == name));
     match wanted {
         Some(name) if flows.is_empty() => Err(unknown(name)),
@@ -129,12 +129,16 @@ async fn hops(
 }
 
 /// Returns what hops have last said of all promised flows.
-pub(super) async fn all_hops(site: &Site, caller: &Caller) -> Result<Vec<FlowHops>, Problem> {
+///
+/// # Errors
+///
+/// If the controller does not answer, or not this one.
+pub async fn all_hops(site: &Site, by: &Asker) -> Result<Vec<FlowHops>, Problem> {
     let most = MAX_FLOWS_AT_ONCE;
     let (mut all, mut after) = (Vec::new(), FlowId(0));
     loop {
         let request = Request::HopsAfter { after, most };
-        let Reply::Hops(part) = site.ask(caller.asker.clone(), request).await? else {
+        let Reply::Hops(part) = site.ask(by.clone(), request).await? else {
             return Err(Problem::fault());
         };
         let is_last = part.len() < most;
@@ -144,6 +148,19 @@ pub(super) async fn all_hops(site: &Site, caller: &Caller) -> Result<Vec<FlowHop
             return Ok(all);
         }
     }
+}
+
+/// Asks whether a caller may see what hops say.
+///
+/// # Errors
+///
+/// If it may not, or the controller does not answer.
+pub(super) async fn may_see_hops(site: &Site, caller: &Caller) -> Result<(), Problem> {
+    let none = Request::HopsAfter {
+        after: FlowId(u32::MAX),
+        most: 1,
+    };
+    site.ask(caller.asker.clone(), none).await.map(|_| ())
 }
 
 async fn admit(

@@ -29,13 +29,17 @@ pub fn operations() -> Vec<Operation> {
 }
 
 async fn instance(State(site): State<Site>) -> Response<Body> {
-    let document = InstanceDocument {
+    json(StatusCode::OK, &instance_of(&site))
+}
+
+/// Returns which controller this is.
+pub(super) fn instance_of(site: &Site) -> InstanceDocument {
+    InstanceDocument {
         id: site.id.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         since_ns: site.since_ns,
         ready: site.is_ready(),
-    };
-    json(StatusCode::OK, &document)
+    }
 }
 
 async fn healthz() -> &'static str {

@@ -39,7 +39,7 @@ async fn show(State(site): State<Site>, caller: Caller) -> Result<Response<Body>
     let counted = statistics(&site, &caller).await?;
     let statistics = site.names.statistics(&counted);
     let flows = flows(&site, &caller).await?;
-    let seen = all_hops(&site, &caller).await?;
+    let seen = all_hops(&site, &caller.asker).await?;
     let mut page = Page::default();
     write_topology(&mut page, topology);
     write_counters(&mut page, &statistics.counters);

@@ -119,7 +119,8 @@ impl Bed {
         let _ = stream.write_all(body.as_bytes());
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
-        Answer::of(&String::from_utf8(answer).unwrap())
+        // The files of the page are compressed.
+        Answer::of(&String::from_utf8_lossy(&answer))
     }
 
     pub fn watch(&self, path: &str, last: Option<u64>) -> Watcher {

@@ -1,4 +1,4 @@
-//! What an object was made from, as the file beside it says.
+//! What something that is committed was built from, as the file beside it says.
 
 use std::fmt;
 use std::path::Path;
@@ -8,14 +8,14 @@ use crate::workspace::Workspace;
 
 /// The compiler and the hashes of what went in and came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BytecodeOrigin {
+pub struct BuildOrigin {
     /// How the compiler names itself.
     pub compiler: String,
     sources: u64,
     object: u64,
 }
 
-impl BytecodeOrigin {
+impl BuildOrigin {
     /// Returns the origin of `object`.
     pub fn of(compiler: &str, sources: &Sources, object: &[u8]) -> Self {
         let mut hash = Hash::default();
@@ -42,7 +42,7 @@ impl BytecodeOrigin {
     }
 }
 
-impl fmt::Display for BytecodeOrigin {
+impl fmt::Display for BuildOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "compiler: {}", self.compiler)?;
         writeln!(f, "sources: {:016x}", self.sources)?;
@@ -74,12 +74,19 @@ impl Sources {
                     paths.push(included);
                 }
             }
-            hash.take(path.as_os_str().as_encoded_bytes());
-            hash.take(&text.len().to_le_bytes());
-            hash.take(text.as_bytes());
+            hash.take_file(&path, text.as_bytes());
             next += 1;
         }
         Ok(Self { hash: hash.0 })
+    }
+
+    /// Takes these files, in their order.
+    pub fn of<'a>(files: impl IntoIterator<Item = (&'a Path, &'a [u8])>) -> Self {
+        let mut hash = Hash::default();
+        for (path, bytes) in files {
+            hash.take_file(path, bytes);
+        }
+        Self { hash: hash.0 }
     }
 }
 
@@ -101,6 +108,12 @@ impl Default for Hash {
 }
 
 impl Hash {
+    fn take_file(&mut self, path: &Path, bytes: &[u8]) {
+        self.take(path.as_os_str().as_encoded_bytes());
+        self.take(&bytes.len().to_le_bytes());
+        self.take(bytes);
+    }
+
     fn take(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
@@ -115,10 +128,10 @@ mod tests {
     #[test]
     fn an_origin_is_read_as_it_was_written() {
         let sources = Sources { hash: 7 };
-        let origin = BytecodeOrigin::of("clang version 14", &sources, b"object");
+        let origin = BuildOrigin::of("clang version 14", &sources, b"object");
 
-        assert_eq!(BytecodeOrigin::parse(&origin.to_string()), Some(origin));
-        assert_eq!(BytecodeOrigin::parse("compiler: clang"), None);
+        assert_eq!(BuildOrigin::parse(&origin.to_string()), Some(origin));
+        assert_eq!(BuildOrigin::parse("compiler: clang"), None);
     }
 
     #[test]
