@@ -171,6 +171,31 @@ fn check_demand(flow: &Flow, certificate: &Certificate) -> Result<(), Reason> {
     }
 }
 
+/// Checks a promise and the deadline that it is for against the latest that follows.
+fn check_promise(
+    (promised, deadline): (Delay, Delay),
+    latest: Option<u64>,
+    named: &LevelName,
+) -> Result<(), Reason> {
+    let calculated = Delay::from_ps(latest.ok_or(Reason::TooLate)?);
+    let level = || named.clone();
+    if promised < calculated {
+        return Err(Reason::Guarantee {
+            level: level(),
+            promised,
+            calculated,
+        });
+    }
+    match promised > deadline {
+        true => Err(Reason::Deadline {
+            level: level(),
+            promised,
+            deadline,
+        }),
+        false => Ok(()),
+    }
+}
+
 /// Checks what switches are stated to add to a flow.
 fn check_additions(demand: &Demand) -> Result<(), Reason> {
     let Demand {
@@ -304,23 +329,11 @@ impl Proof<'_> {
             visits.forget_links();
         }
         let [promised, deadline] = [promised, service.deadline_ps].map(Delay::from_ps);
-        let calculated = visits.latest.checked_add(lateness).ok_or(Reason::TooLate)?;
-        let calculated = Delay::from_ps(calculated);
-        let level_name = || named.clone();
-        if promised < calculated {
-            return Err(Reason::Guarantee {
-                level: level_name(),
-                promised,
-                calculated,
-            });
-        }
-        if promised > deadline {
-            return Err(Reason::Deadline {
-                level: level_name(),
-                promised,
-                deadline,
-            });
-        }
+        check_promise(
+            (promised, deadline),
+            visits.latest.checked_add(lateness),
+            named,
+        )?;
         // What a change held back comes in one burst.
         let held = if level > 0 { lateness } else { 0 };
         let sent = match tag {
