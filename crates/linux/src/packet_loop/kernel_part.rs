@@ -4,9 +4,10 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use switch::compiled::{Carried, Departures};
+use switch::compiled::layout::{Region, port};
+use switch::compiled::{Carried, Departures, Memory};
 use switch::modes::Violation;
-use switch::{Config, Input, Switch, Unreceived};
+use switch::{Config, Input, Link, Switch, Unreceived};
 use units::Instant;
 use wire::openflow::PortNumber;
 
@@ -117,10 +118,11 @@ impl KernelPart {
         let to = (memory, self.engine.overflow());
         let resumed = Switch::resume(now, config.clone(), to, log, &left.state);
         let (mut switch, resumption) = resumed.map_err(|error| error.to_string())?;
+        let before = left.tables.provide();
+        self.begin_down(now, &mut switch, bindings, &before);
         for binding in &*bindings {
             self.carry(&mut switch, binding);
         }
-        let before = left.tables.provide();
         switch.fill_meters(&resumption, &before);
         self.take_places(bindings)
             .map_err(|error| error.to_string())?;
@@ -130,6 +132,28 @@ impl KernelPart {
         left.tables.put_out_of_force();
         self.engine.forget_left();
         Ok(switch)
+    }
+
+    /// Takes ports that were down for down until their carriers are looked at: groups are
+    /// to take others in the meantime.
+    fn begin_down(
+        &self,
+        now: Instant,
+        switch: &mut Switch,
+        bindings: &mut [PortBinding],
+        before: &Memory,
+    ) {
+        for binding in bindings {
+            let Ok(place) = self.numbers.binary_search(&binding.number) else {
+                continue;
+            };
+            let word = before.record(Region::Ports, place).get(port::INTERFACE);
+            if word >> 32 & u64::from(port::IS_UP) == 0 {
+                binding.link = Link::Down;
+                let (port, link) = (binding.number, Link::Down);
+                switch.handle(now, Input::Port { port, link });
+            }
+        }
     }
 
     /// Puts our program into the place of those that a process has left.

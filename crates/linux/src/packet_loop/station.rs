@@ -163,14 +163,14 @@ impl Station {
 
     /// Starts the core, with empty tables.
     pub(super) fn start(&mut self, now: Instant) {
+        for binding in &mut self.bindings {
+            binding.link = switch::Link::Up;
+        }
         self.switch = Some(match &mut self.kernel {
             Some(kernel) => kernel.begin(now, &self.config, &mut self.bindings),
             None => Switch::new(now, self.config.clone()),
         });
         self.want_connections(true);
-        for n in 0..self.bindings.len() {
-            self.bindings[n].link = switch::Link::Up;
-        }
         self.drain(now, Handing::AtOnce);
     }
 

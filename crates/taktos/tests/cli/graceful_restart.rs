@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use lab::veth::Power;
 use rustix::process::Signal;
 use units::Duration;
 use wire::openflow::taktos::{Eliminate, RecoveryAlgorithm, StreamHandle};
@@ -138,6 +139,32 @@ fn a_stream_of_frames_does_not_notice_that_its_switch_is_killed_and_started_agai
         right.hears_nothing_of(2);
         assert_eq!(state_files(&bed), Vec::<PathBuf>::new());
     }
+}
+
+#[test]
+fn a_port_that_is_down_is_so_for_the_next_process_at_once() {
+    let test = "a_port_that_is_down_is_so_for_the_next_process_at_once";
+    let Some((mut bed, first)) = switch_or_skip(test, 3, &[]) else {
+        return;
+    };
+    if !outlives(&first) {
+        return crate::testbed::skip(test);
+    }
+    let mut controller = bed.connect(LISTENED);
+    controller.want_news();
+    controller.add_failover(GroupId(1), [2, 3]);
+    controller.add(1, &[from(1)], &[Action::Group(GroupId(1))]);
+    let (mut left, mut right) = (bed.host(1), bed.host(3));
+    bed.switch(bed.interface("h2").index(), Power::Off);
+    assert_eq!(controller.await_port_status().port.number, PortNumber(2));
+    let mut running = Some(first);
+
+    flows_while(&mut left, &mut right, || {
+        kill(running.take().unwrap());
+        running = start_or_skip(&bed, test, 3, &[]);
+    });
+
+    assert_eq!(stop(running.unwrap()).code, Some(0));
 }
 
 #[test]
