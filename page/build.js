@@ -1,7 +1,7 @@
 // Builds the page into crates/taktos/page, compressed, where the program takes it from.
 // With `--check`, writes nothing and says whether what is there is what would be built.
 
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { svelte } from '@sveltejs/vite-plugin-svelte';
@@ -31,13 +31,30 @@ async function bundle(name, entry) {
   return [built].flat().flatMap((it) => it.output);
 }
 
+/** Returns the licences of all packages that are part of what was built. */
+async function licences(packages) {
+  const texts = [...packages].sort().map(async (name) => {
+    const folder = `${root}node_modules/${name}/`;
+    const found = (await readdir(folder)).find((it) => /^licen[cs]e/i.test(it));
+    if (!found) throw new Error(`${name} has no licence`);
+    return `${name}\n\n${(await readFile(folder + found, 'utf8')).trim()}\n`;
+  });
+  return Buffer.from((await Promise.all(texts)).join('\n\n'));
+}
+
 const files = new Map();
+const packages = new Set();
 for (const [name, entry] of [['page.js', 'src/main.js'], ['link.js', 'src/link.js']]) {
   for (const part of await bundle(name, entry)) {
+    for (const path of Object.keys(part.modules ?? {})) {
+      const name = path.match(/node_modules\/((@[^/]+\/)?[^/]+)/)?.[1];
+      if (name) packages.add(name);
+    }
     files.set(part.fileName, Buffer.from(part.type === 'chunk' ? part.code : part.source));
   }
 }
 for (const name of ['index.html', 'icon.svg']) files.set(name, await readFile(root + name));
+files.set('licences.txt', await licences(packages));
 
 let different = 0;
 let total = 0;

@@ -61,8 +61,9 @@ export class Connection {
   }
 
   #become(state, reason) {
-    if (this.#status.state === state) return;
-    this.#status = { state, reason, since: Date.now() };
+    const { state: before, reason: why, since } = this.#status;
+    if (before === state && why === reason) return;
+    this.#status = { state, reason, since: before === state ? since : Date.now() };
     this.#tell({ status: this.#status });
   }
 

@@ -9,6 +9,7 @@ export const STATES = {
   broken: { mark: '✕', tone: 'bad', word: 'broken' },
   late: { mark: '✕', tone: 'bad', word: 'late' },
   'not-covered': { mark: '✕', tone: 'bad', word: 'not covered' },
+  overdue: { mark: '▲', tone: 'warn', word: 'may have been late' },
   exceeded: { mark: '▲', tone: 'warn', word: 'later than calculated' },
   disturbed: { mark: '◆', tone: 'warn', word: 'disturbed' },
   unknown: { mark: '?', tone: 'warn', word: 'unknown' },
@@ -157,6 +158,7 @@ class Network {
     const response = await fetch(`/api/v1${path}`, { method, headers, body: body && JSON.stringify(body) });
     const text = await response.text();
     const answer = text ? JSON.parse(text) : {};
+    if (!response.ok) answer.error ??= { message: `the answer has status ${response.status}` };
     return { ok: response.ok, status: response.status, answer };
   }
 
@@ -185,7 +187,8 @@ export function judge(row) {
   const exceeded = row.bound !== null && seen > row.bound;
   row.state = row.promise;
   if (['holds', 'unknown', 'disturbed'].includes(row.promise)) {
-    if (late) row.state = 'late';
+    // Of a run it is known; the longest stays that switches tell are of different frames.
+    if (late) row.state = row.report ? 'late' : 'overdue';
     else if (exceeded && row.promise === 'holds') row.state = 'exceeded';
   }
   const used = seen ?? row.bound;
@@ -215,7 +218,7 @@ function summarise({ rows, events, kind, run, graph }) {
     if (those.length) words.push(`${those[0].name}${those.length > 1 ? ` and ${those.length - 1} more` : ''}: ${word}${those[0].cause ? ` (${those[0].cause})` : ''}.`);
   }
   if (worst && worst.margin >= 0) words.push(`Smallest margin ${duration(worst.margin)} of ${duration(worst.deadline)} (${worst.name}).`);
-  if (worst && worst.margin < 0) words.push(`${worst.name} was ${duration(-worst.margin)} late.`);
+  if (worst && worst.margin < 0) words.push(`${worst.name} ${kind === 'run' ? 'was' : 'may have been'} ${duration(-worst.margin)} late.`);
   const failover = events.findLast((event) => event.kind === 'restored');
   if (failover) words.push(`Last failover ${duration(failover.took_ns)} at ${new Date(failover.at_ns / 1e6).toLocaleTimeString('en-GB')}, ${plural(failover.flows, 'flow')} moved.`);
   if (run?.interruption) words.push(`Longest interruption ${duration(run.interruption)}.`);

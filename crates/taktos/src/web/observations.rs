@@ -7,6 +7,7 @@
 //! [`INTERVALS`], and of [`MOST_FLOWS`] flows at most.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::num::NonZeroU32;
 
 use api::{FlowHops, FlowId};
 use units::{Duration, Instant};
@@ -31,7 +32,7 @@ pub struct Observations {
     at: Instant,
     tracks: BTreeMap<FlowId, Track>,
     /// The last interval that was noted.
-    noted: Option<u64>,
+    noted: Option<u32>,
 }
 
 /// The history of one flow.
@@ -41,12 +42,13 @@ struct Track {
     cells: VecDeque<Cell>,
 }
 
-/// How a flow was in one interval.
+/// How a flow was in one interval: small, as there are many. Nanoseconds, none where there is
+/// nothing; what is longer than 4.29 s is that long here.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
-    interval: u64,
-    observed: Option<Duration>,
-    guarantee: Option<Duration>,
+    interval: u32,
+    observed_ns: Option<NonZeroU32>,
+    guarantee_ns: Option<NonZeroU32>,
 }
 
 impl Observations {
@@ -133,7 +135,8 @@ impl Observations {
     fn note(&mut self, now: Instant, said: &[FlowHops]) {
         let interval = interval(now);
         self.noted = Some(interval);
-        let oldest = interval.saturating_sub(INTERVALS as u64 - 1);
+        let kept = u32::try_from(INTERVALS).unwrap_or(u32::MAX);
+        let oldest = interval.saturating_sub(kept - 1);
         self.tracks.retain(|_, track| {
             while track
                 .cells
@@ -151,12 +154,12 @@ impl Observations {
             }
             let track = self.tracks.entry(flow.id).or_insert_with(|| Track {
                 name: flow.name.clone(),
-                cells: VecDeque::new(),
+                cells: VecDeque::with_capacity(INTERVALS),
             });
             let cell = Cell {
                 interval,
-                observed: flow.observed,
-                guarantee: flow.guarantee.map(|it| it.round_up()),
+                observed_ns: flow.observed.and_then(short),
+                guarantee_ns: flow.guarantee.and_then(|it| short(it.round_up())),
             };
             match track.cells.back_mut() {
                 Some(last) if last.interval == interval => last.widen(cell),
@@ -169,8 +172,8 @@ impl Observations {
 impl Cell {
     /// Takes in what was seen later in the same interval.
     fn widen(&mut self, later: Self) {
-        self.observed = self.observed.max(later.observed);
-        self.guarantee = later.guarantee;
+        self.observed_ns = self.observed_ns.max(later.observed_ns);
+        self.guarantee_ns = later.guarantee_ns;
     }
 
     fn moment(self, id: FlowId, name: Option<String>) -> FlowMoment {
@@ -178,18 +181,26 @@ impl Cell {
             id,
             name,
             at: begin_of(self.interval),
-            observed: self.observed,
-            guarantee: self.guarantee,
+            observed: self.observed_ns.map(long),
+            guarantee: self.guarantee_ns.map(long),
         }
     }
 }
 
-const fn interval(at: Instant) -> u64 {
-    at.as_ns() / INTERVAL.as_ns()
+fn short(duration: Duration) -> Option<NonZeroU32> {
+    NonZeroU32::new(u32::try_from(duration.as_ns()).unwrap_or(u32::MAX))
 }
 
-const fn begin_of(interval: u64) -> Instant {
-    Instant::from_ns(interval * INTERVAL.as_ns())
+fn long(ns: NonZeroU32) -> Duration {
+    Duration::from_ns(ns.get().into())
+}
+
+fn interval(at: Instant) -> u32 {
+    u32::try_from(at.as_ns() / INTERVAL.as_ns()).unwrap_or(u32::MAX)
+}
+
+fn begin_of(interval: u32) -> Instant {
+    Instant::from_ns(u64::from(interval) * INTERVAL.as_ns())
 }
 
 #[cfg(test)]
@@ -223,7 +234,10 @@ mod tests {
         }
     }
 
-    fn at(intervals: u64) -> Instant {
+    /// 14 MB, whatever happens.
+    const _: () = assert!(size_of::<Cell>() * INTERVALS * MOST_FLOWS < 15_000_000);
+
+    fn at(intervals: u32) -> Instant {
         begin_of(1_000 + intervals)
     }
 
@@ -256,10 +270,10 @@ mod tests {
     #[test]
     fn a_day_is_kept_of_each_flow_and_no_more() {
         let mut all = Observations::default();
-        let intervals = INTERVALS as u64 + 7;
+        let intervals = u32::try_from(INTERVALS).unwrap() + 7;
         for step in 0..intervals {
             assert!(all.is_due(at(step)));
-            all.take(at(step), vec![said(1, step, 1)]);
+            all.take(at(step), vec![said(1, u64::from(step) + 1, 1)]);
             assert!(!all.is_due(at(step)));
         }
 
@@ -270,7 +284,7 @@ mod tests {
         let moment = all.moment(at(intervals - 1));
         assert_eq!(
             moment.flows[0].observed,
-            Some(Duration::from_ns(intervals - 1))
+            Some(Duration::from_ns(u64::from(intervals)))
         );
         assert!(all.moment(at(6)).flows.is_empty());
         assert_eq!(all.history("f2"), None);
@@ -288,8 +302,9 @@ mod tests {
         all.take(at(0), many(1));
         all.take(at(1), vec![said(9_999, 1, 1)]);
         assert_eq!(all.history("f9999"), None);
+        let intervals = u32::try_from(INTERVALS).unwrap();
 
-        all.take(at(INTERVALS as u64), vec![said(9_999, 1, 1)]);
+        all.take(at(intervals), vec![said(9_999, 1, 1)]);
 
         assert!(all.history("f9999").is_some());
         assert_eq!(all.history("f1"), None);

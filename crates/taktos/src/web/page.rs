@@ -33,12 +33,13 @@ macro_rules! files {
 }
 
 /// The files, each with its kind, compressed.
-const FILES: [(&str, &str, &[u8]); 5] = files! {
+const FILES: [(&str, &str, &[u8]); 6] = files! {
     "index.html": "text/html; charset=utf-8",
     "page.js": "text/javascript; charset=utf-8",
     "page.css": "text/css; charset=utf-8",
     "link.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
+    "licences.txt": "text/plain; charset=utf-8",
 };
 
 /// Returns a file of the page, if it has one of this name.

@@ -19,6 +19,7 @@ mod measurements;
 mod modes;
 mod one_switch_an_interface;
 mod openflow;
+mod page;
 mod privilege;
 mod profile;
 mod profiles;
