@@ -8,7 +8,11 @@ mod bad_input;
 mod captures;
 mod certify;
 mod client;
+#[expect(dead_code, reason = "tests of the store do more with members")]
+#[path = "../../../store/src/etcd/tests/cluster.rs"]
+mod cluster;
 mod controller;
+mod etcd;
 mod explanations;
 mod interruption;
 mod kernel_engine;
