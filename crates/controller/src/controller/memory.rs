@@ -67,24 +67,30 @@ impl Controller {
                     None,
                 ) => {}
             },
-            StoreEvent::Rejected(key) => match key {
-                Key::Admission(id) => self.promises.rejected(ctx, &mut network.owners, FlowId(id)),
-                Key::Profile(datapath) => self.promises.profile_rejected(ctx, datapath),
-                // It is counted all the same, as long as this instance runs.
-                Key::Leaving(_) | Key::Epoch(_) => {}
-                Key::Intent(id) => {
-                    self.programs
-                        .intent_rejected(ctx, &mut network.owners, IntentId(id))
-                }
-                Key::Switch(datapath) => network.topology.inventory.switch_rejected(datapath),
-                Key::Host(mac) => self.host_desk.host_rejected(ctx, mac),
-                Key::Seen(mac) => network.topology.inventory.host_rejected(mac),
-                Key::Link(link) => network.topology.inventory.link_rejected(link),
-                Key::Application(id) => self.loading.application_rejected(ctx, id),
-                Key::Settings => self.settings_desk.settings_rejected(ctx),
-                Key::Unloaded => self.loading.unloading_rejected(ctx),
-                Key::Mode => self.modes.orders_rejected(ctx),
-            },
+            StoreEvent::Rejected(key) => self.not_stored(key),
+        }
+    }
+
+    /// Acts on a change that was not made.
+    fn not_stored(&mut self, key: Key) {
+        let Self { ctx, network, .. } = self;
+        match key {
+            Key::Admission(id) => self.promises.rejected(ctx, &mut network.owners, FlowId(id)),
+            Key::Profile(datapath) => self.promises.profile_rejected(ctx, datapath),
+            // It is counted all the same, as long as this instance runs.
+            Key::Leaving(_) | Key::Epoch(_) => {}
+            Key::Intent(id) => {
+                self.programs
+                    .intent_rejected(ctx, &mut network.owners, IntentId(id))
+            }
+            Key::Switch(datapath) => network.topology.inventory.switch_rejected(datapath),
+            Key::Host(mac) => self.host_desk.host_rejected(ctx, mac),
+            Key::Seen(mac) => network.topology.inventory.host_rejected(mac),
+            Key::Link(link) => network.topology.inventory.link_rejected(link),
+            Key::Application(id) => self.loading.application_rejected(ctx, id),
+            Key::Settings => self.settings_desk.settings_rejected(ctx),
+            Key::Unloaded => self.loading.unloading_rejected(ctx),
+            Key::Mode => self.modes.orders_rejected(ctx),
         }
     }
 

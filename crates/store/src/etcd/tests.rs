@@ -472,51 +472,68 @@ fn demand_users(store: &mut EtcdStore) {
     );
 }
 
-#[test]
-fn by_mutual_tls_and_as_a_user_it_goes_on_when_a_member_forgets_it() {
-    let test = "by_mutual_tls_and_as_a_user_it_goes_on_when_a_member_forgets_it";
-    let folder = tempfile::tempdir().unwrap();
-    let mut params = CertificateParams::new(Vec::new()).unwrap();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let key = KeyPair::generate().unwrap();
-    let authority = CertifiedIssuer::self_signed(params, key).unwrap();
-    let certify = |name: &str| {
+/// An authority that certifies members and instances.
+struct Site {
+    authority: CertifiedIssuer<'static, KeyPair>,
+}
+
+impl Site {
+    fn new() -> Self {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        Self {
+            authority: CertifiedIssuer::self_signed(params, key).unwrap(),
+        }
+    }
+
+    /// Returns a certificate and its key, as PEM.
+    fn certify(&self, name: &str) -> (Vec<u8>, Vec<u8>) {
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
-        let certificate = params.signed_by(&key, &authority).unwrap();
+        let certificate = params.signed_by(&key, &self.authority).unwrap();
         (
             certificate.pem().into_bytes(),
             key.serialize_pem().into_bytes(),
         )
-    };
-    let file = |name: &str, bytes: &[u8]| {
-        let path = folder.path().join(name);
-        std::fs::write(&path, bytes).unwrap();
-        path.display().to_string()
-    };
-    let member = certify("127.0.0.1");
-    let arguments = [
-        "--client-cert-auth".to_owned(),
-        format!(
-            "--trusted-ca-file={}",
-            file("ca", authority.pem().as_bytes())
-        ),
-        format!("--cert-file={}", file("certificate", &member.0)),
-        format!("--key-file={}", file("key", &member.1)),
-    ];
+    }
+
+    /// Returns what a member is told that shows a certificate and demands one.
+    fn member(&self, folder: &std::path::Path) -> Vec<String> {
+        let (certificate, key) = self.certify("127.0.0.1");
+        let authority = self.authority.pem().into_bytes();
+        let files = [
+            ("trusted-ca-file", authority),
+            ("cert-file", certificate),
+            ("key-file", key),
+        ];
+        let files = files.into_iter().map(|(option, bytes)| {
+            let path = folder.join(option);
+            std::fs::write(&path, bytes).unwrap();
+            format!("--{option}={}", path.display())
+        });
+        files.chain(["--client-cert-auth".to_owned()]).collect()
+    }
+}
+
+#[test]
+fn by_mutual_tls_and_as_a_user_it_goes_on_when_a_member_forgets_it() {
+    let test = "by_mutual_tls_and_as_a_user_it_goes_on_when_a_member_forgets_it";
+    let folder = tempfile::tempdir().unwrap();
+    let site = Site::new();
     let extras = Extras {
-        arguments: arguments.to_vec(),
+        arguments: site.member(folder.path()),
         scheme: Some("https"),
     };
     let Some(mut cluster) = Cluster::start_or_skip(test, 1, extras) else {
         return;
     };
     let unknown = EtcdTerms {
-        authority: Some(authority.pem().into_bytes()),
+        authority: Some(site.authority.pem().into_bytes()),
         ..terms_of(&cluster)
     };
     let known = EtcdTerms {
-        identity: Some(certify("instance")),
+        identity: Some(site.certify("instance")),
         ..unknown.clone()
     };
     let user = EtcdTerms {

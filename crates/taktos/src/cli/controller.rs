@@ -1,6 +1,7 @@
 //! `taktos controller`: one controller for real switches, until it is stopped.
 
 mod data;
+mod etcd;
 mod network;
 mod programs;
 mod repair;
@@ -26,6 +27,7 @@ use thiserror::Error;
 use wire::siphash::siphash_2_4;
 
 use self::data::{DataError, DataFolder};
+use self::etcd::{EtcdError, EtcdOptions};
 use self::programs::{Programs, ProgramsError};
 use super::exit::Exit;
 use super::run::stop_on_signals;
@@ -33,6 +35,7 @@ use super::screen::say;
 use crate::southbound::{OpenFlowOptions, SouthboundError};
 use crate::web::{Terms, Web};
 use controller::store::MemoryStore;
+use store::EtcdStore;
 
 /// How often the program looks whether it is to end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
@@ -62,6 +65,8 @@ pub struct ControllerArgs {
     /// everything when it ends.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    #[command(flatten)]
+    etcd: EtcdOptions,
     /// What it is called.
     #[arg(long, value_name = "NAME", default_value = "controller")]
     id: String,
@@ -128,6 +133,8 @@ enum StartError {
     Listen(#[from] ListenError),
     #[error(transparent)]
     Data(#[from] DataError),
+    #[error(transparent)]
+    Etcd(#[from] EtcdError),
     #[error("cannot start: {0}")]
     Machine(#[from] io::Error),
 }
@@ -135,7 +142,7 @@ enum StartError {
 impl StartError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Programs(_) => Exit::BadInput,
+            Self::Programs(_) | Self::Etcd(_) => Exit::BadInput,
             Self::Southbound(error) if !error.is_of_the_machine() => Exit::BadInput,
             Self::Southbound(_) => Exit::Lacking,
             Self::Listen(_) | Self::Data(_) | Self::Machine(_) => Exit::Lacking,
@@ -181,6 +188,7 @@ fn config(arguments: &ControllerArgs) -> Result<Config, Exit> {
 
 fn run(arguments: &ControllerArgs, config: Config) -> Result<Exit, StartError> {
     let terms = arguments.programs.terms()?;
+    let etcd = arguments.etcd.store()?;
     let stop = stop_on_signals()?;
     // A file that may not grow is a store that fails for a while, and no end.
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())?;
@@ -220,10 +228,13 @@ fn run(arguments: &ControllerArgs, config: Config) -> Result<Exit, StartError> {
     let terms = Terms {
         id: arguments.id.clone(),
         audit: data.as_ref().map(DataFolder::audit),
-        store: data.as_ref().map(DataFolder::store_file),
+        store: match etcd {
+            Some(_) => None,
+            None => data.as_ref().map(DataFolder::store_file),
+        },
         ..terms
     };
-    let handle = start(doors.take_plain(), config.clone(), data)?;
+    let handle = start(doors.take_plain(), config.clone(), etcd, data)?;
     // What was opened stays open; nothing more takes a privilege.
     linux::privilege::renounce()?;
     let gates = doors.serve(&handle.side_entrance(), say)?;
@@ -260,11 +271,13 @@ fn host() -> String {
 fn start(
     listener: Option<TcpListener>,
     config: Config,
+    etcd: Option<EtcdStore>,
     data: Option<DataFolder>,
 ) -> Result<ControllerHandle, StartError> {
-    Ok(match data {
-        Some(data) => ControllerHandle::start(listener, config, data.store()?, WISH)?,
-        None => ControllerHandle::start(listener, config, MemoryStore::default(), WISH)?,
+    Ok(match (etcd, data) {
+        (Some(etcd), _) => ControllerHandle::start(listener, config, etcd, WISH)?,
+        (None, Some(data)) => ControllerHandle::start(listener, config, data.store()?, WISH)?,
+        (None, None) => ControllerHandle::start(listener, config, MemoryStore::default(), WISH)?,
     })
 }
 
@@ -272,9 +285,14 @@ fn introduce(arguments: &ControllerArgs, switches: &[String], http: SocketAddr) 
     let names = arguments.applications.iter().map(|it| it.kind().name());
     let names: Vec<_> = names.collect();
     say(format_args!("{} · {}", arguments.id, names.join(", ")));
+    let etcd = arguments.etcd.introduction();
     match &arguments.data {
         Some(folder) => say(format_args!("data in {}", folder.display())),
+        None if etcd.is_some() => say("no --data: secrets and audit log are forgotten at its end"),
         None => say("no --data: everything is forgotten when it ends"),
+    }
+    if let Some(etcd) = etcd {
+        say(etcd);
     }
     say(format_args!(
         "switches that no network file names are taken for a `{}`",

@@ -9,7 +9,11 @@ mod captures;
 mod certify;
 mod client;
 mod config_file;
+#[expect(dead_code, reason = "tests of the store do more with members")]
+#[path = "../../../store/src/etcd/tests/cluster.rs"]
+mod cluster;
 mod controller;
+mod etcd;
 mod explanations;
 mod graceful_restart;
 mod interruption;
