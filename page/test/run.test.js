@@ -23,7 +23,7 @@ test('a run says in a sentence, a list, a map and a curve whether every promise 
   assert.match(await rows.first().textContent(), /^trip-b2: holds; from relay2 to busbar; observed .* µs, bound .* µs, deadline 600 µs/);
   assert.equal(await page.getByRole('button', { name: /^switch s\d/ }).count(), 4);
   assert.equal(await page.getByRole('button', { name: /^host / }).count(), 11);
-  await page.getByText('link s1-s2 cut; 5 flows moved').waitFor();
+  await page.getByText('link s2-s4 cut; 3 flows moved').waitFor();
   await accessible(page);
   await picture(page, 'page-run');
 });
@@ -32,15 +32,15 @@ test('a flow shows its way, how its bound is calculated, and what that rests on'
   const url = await shown(t);
   const page = await open(t, await browser(t), url, { dark: true });
 
-  await page.getByRole('option', { name: /^trip-bb/ }).click();
+  await page.getByRole('option', { name: /^trip-b2/ }).click();
 
-  const panel = page.getByRole('complementary', { name: 'Flow trip-bb' });
+  const panel = page.getByRole('complementary', { name: 'Flow trip-b2' });
   await panel.getByText('budget of the switch (14.36 us + 2.26 us a frame)').first().waitFor();
   await panel.getByText('Evidence').click();
   await panel.getByText('Seed 1').waitFor();
-  assert.ok((await page.locator('line.lane.lit').count()) >= 6);
+  assert.ok((await page.locator('line.lane.lit').count()) >= 3);
   assert.ok((await page.locator('line.lane.backup').count()) >= 2);
-  assert.match(page.url(), /#flow=trip-bb$/);
+  assert.match(page.url(), /#flow=trip-b2$/);
   await accessible(page);
   await picture(page, 'page-flow-dark');
 });
@@ -55,7 +55,7 @@ test('an address leads to a flow at a moment, and a replay shows the cut when it
   await page.getByRole('button', { name: 'Replay' }).click();
 
   await page.locator('text.cut').waitFor();
-  await page.getByText('link s1-s2 cut').waitFor();
+  await page.getByText('link s2-s4 cut').waitFor();
   assert.ok(Number(new URLSearchParams(new URL(page.url()).hash.slice(1)).get('at')) >= 12);
 });
 
@@ -70,7 +70,7 @@ test('everything can be reached by keyboard', async (t) => {
   await page.locator('svg [tabindex="0"]').focus();
   const first = await page.evaluate(() => document.activeElement.getAttribute('aria-label'));
   for (const key of ['ArrowRight', 'ArrowLeft', 'ArrowDown', 'ArrowUp']) await page.keyboard.press(key);
-  assert.match(first, /^switch s1, connected, 2 links, 3 hosts, down: s1-s2$/);
+  assert.match(first, /^switch s1, connected, 2 links, 3 hosts$/);
   assert.match(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), /^(switch|host) /);
   await page.keyboard.press('Enter');
 
