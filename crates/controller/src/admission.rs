@@ -149,11 +149,11 @@ impl Reservations {
         source: PortId,
         ways: &Ways,
     ) -> Result<Reserved, Box<Refused>> {
-        let [sessions, made] = self.reserve_sessions(requirement, ways)?;
+        let (sessions, made) = self.reserve_sessions(requirement, ways)?;
         let reserved = self.reserve_way(requirement, source, ways);
         match &reserved {
             Ok(reserved) => self.sessions.use_by(reserved.id, sessions),
-            Err(_) => self.undo_sessions(&made),
+            Err(_) => self.undo_sessions(made),
         }
         reserved
     }

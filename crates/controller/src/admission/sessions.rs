@@ -17,18 +17,24 @@ use crate::ways::Ways;
 #[derive(Clone, Debug, Default)]
 pub struct SessionRooms {
     /// By the port by which packets leave: how often, and what is reserved for them.
-    rooms: BTreeMap<PortId, Vec<(Duration, ReservationId)>>,
+    rooms: BTreeMap<PortId, (Duration, ReservationId)>,
     /// Which flows rely on which ports.
     users: BTreeMap<ReservationId, Vec<PortId>>,
     /// How often the sessions that there are to be have changed.
     changes: u64,
 }
 
+/// A room that was made, in place of one for fewer packets if there was one.
+pub(super) struct MadeRoom {
+    port: PortId,
+    far: DatapathId,
+    before: Option<Duration>,
+}
+
 impl SessionRooms {
     /// Returns how often packets are to leave by each port.
     pub fn intervals(&self) -> impl Iterator<Item = (PortId, Duration)> + '_ {
-        let rooms = self.rooms.iter();
-        rooms.filter_map(|(port, rooms)| Some((*port, rooms.iter().map(|it| it.0).min()?)))
+        self.rooms.iter().map(|(port, room)| (*port, room.0))
     }
 
     /// Returns how often they have changed.
@@ -49,8 +55,7 @@ impl SessionRooms {
         let mut idle = Vec::new();
         for port in ports {
             if !self.users.values().any(|used| used.contains(&port)) {
-                let rooms = self.rooms.remove(&port).unwrap_or_default();
-                idle.extend(rooms.into_iter().map(|(_, room)| room));
+                idle.extend(self.rooms.remove(&port).map(|(_, room)| room));
                 self.changes += 1;
             }
         }
@@ -59,63 +64,65 @@ impl SessionRooms {
 }
 
 impl Reservations {
-    /// Makes room for the sessions that a flow relies on, where there is none yet. Returns the
-    /// ports of all of them, and those at which room was made.
+    /// Makes room for the sessions that a flow relies on, where there is not enough yet.
+    /// Returns the ports of all of them, and the rooms that were made.
     ///
     /// # Errors
     ///
-    /// Where and why there is no room; nothing is reserved then.
+    /// Where and why there is no room; all is as it was then.
     pub(super) fn reserve_sessions(
         &mut self,
         requirement: &Requirement,
         ways: &Ways,
-    ) -> Result<[Vec<PortId>; 2], Box<Refused>> {
+    ) -> Result<(Vec<PortId>, Vec<MadeRoom>), Box<Refused>> {
         let Some(interval) = neighbour_sessions::interval_for(requirement.protection) else {
-            return Ok([Vec::new(), Vec::new()]);
+            return Ok((Vec::new(), Vec::new()));
         };
         let (mut ports, mut made) = (Vec::new(), Vec::new());
         for link in ways.links() {
             let [one, other] = link.both();
             for (port, far) in [(one, other), (other, one)] {
                 ports.push(port);
-                match self.reserve_session(port, far.datapath, interval) {
-                    Ok(is_new) => made.extend(is_new.then_some(port)),
+                match self.reserve_session((port, far.datapath), interval) {
+                    Ok(room) => made.extend(room),
                     Err(refused) => {
-                        self.undo_sessions(&made);
+                        self.undo_sessions(made);
                         return Err(refused);
                     }
                 }
             }
         }
-        Ok([ports, made])
+        Ok((ports, made))
     }
 
-    /// Gives back the rooms that were made last at these ports.
-    pub(super) fn undo_sessions(&mut self, made: &[PortId]) {
-        for port in made {
-            let rooms = self.sessions.rooms.get_mut(port);
-            if let Some((_, room)) = rooms.and_then(Vec::pop) {
+    /// Gives back rooms that were made last.
+    pub(super) fn undo_sessions(&mut self, made: Vec<MadeRoom>) {
+        for MadeRoom { port, far, before } in made.into_iter().rev() {
+            if let Some((_, room)) = self.sessions.rooms.remove(&port) {
                 self.ledger.withdraw(room);
             }
+            if let Some(interval) = before {
+                let again = self.reserve_session((port, far), interval);
+                debug_assert!(again.is_ok(), "there was room for fewer packets");
+            }
         }
-        self.sessions.rooms.retain(|_, rooms| !rooms.is_empty());
         self.sessions.changes += 1;
     }
 
-    /// Returns whether there was no room for packets so often.
+    /// Makes room for packets of this interval by a port, whose link leads to the switch
+    /// `far`; nothing if there is enough.
     fn reserve_session(
         &mut self,
-        port: PortId,
-        far: DatapathId,
+        (port, far): (PortId, DatapathId),
         interval: Duration,
-    ) -> Result<bool, Box<Refused>> {
-        let rooms = self.sessions.rooms.get(&port);
-        if rooms.is_some_and(|rooms| rooms.iter().any(|it| it.0 <= interval)) {
-            return Ok(false);
+    ) -> Result<Option<MadeRoom>, Box<Refused>> {
+        let known = self.sessions.rooms.get(&port).copied();
+        if known.is_some_and(|(known, _)| known <= interval) {
+            return Ok(None);
         }
         let parameters = *self.parameters(port.datapath).port(port.port);
         let Some(packets) = neighbour_sessions::request(&parameters, interval) else {
-            return Ok(false);
+            return Ok(None);
         };
         let at_port = self.add_port(port);
         let least = neighbour_sessions::least_budget(&parameters);
@@ -126,11 +133,29 @@ impl Reservations {
             base: Tree::path(stages.into_iter().flatten()),
             ..packets
         };
-        let admitted = self.ledger.admit(asked.clone());
-        let admitted = admitted.map_err(|refusal| Box::new(self.refused(refusal, asked)))?;
-        let rooms = self.sessions.rooms.entry(port).or_default();
-        rooms.push((interval, admitted.id));
-        self.sessions.changes += 1;
-        Ok(true)
+        // The same session is asked for more packets: they are not sent beside the others.
+        let before =
+            known.and_then(|(interval, room)| Some((interval, self.ledger.withdraw(room)?)));
+        match self.ledger.admit(asked.clone()) {
+            Ok(admitted) => {
+                let room = (interval, admitted.id);
+                self.sessions.rooms.insert(port, room);
+                self.sessions.changes += 1;
+                Ok(Some(MadeRoom {
+                    port,
+                    far,
+                    before: before.map(|(interval, _)| interval),
+                }))
+            }
+            Err(refusal) => {
+                let refused = Box::new(self.refused(refusal, asked));
+                if let Some((interval, request)) = before {
+                    let again = self.ledger.admit(request);
+                    let again = again.expect("what was there a moment ago has room");
+                    self.sessions.rooms.insert(port, (interval, again.id));
+                }
+                Err(refused)
+            }
+        }
     }
 }

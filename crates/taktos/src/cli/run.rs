@@ -362,6 +362,10 @@ fn as_text(
     }
     if let Some(page) = page {
         text.push_str(&format!("report: {}\n", page.display()));
+        let folder = page.parent().unwrap_or(page).display();
+        text.push_str(&format!(
+            "page: `taktos view {folder}` replays it in a browser, `--page` shows a run live\n"
+        ));
     }
     if let Some(captures) = captures {
         text.push_str(&format!("captures: {}\n", captures.display()));

@@ -29,17 +29,17 @@ fn shares_add_up_to_the_guarantee_and_no_hop_now_exceeds_its_budget() {
     let workplace = Workplace::new();
     let file = scenario("substation.toml");
 
-    let ended = workplace.run(&["check", &file, "--json", "--explain", "trip-bb"]);
+    let ended = workplace.run(&["check", &file, "--json", "--explain", "trip-b2"]);
 
     let found: Value = serde_json::from_str(&ended.stdout).unwrap();
     let explained = &found["explanations"][0];
-    assert_eq!(explained["name"], "trip-bb");
+    assert_eq!(explained["name"], "trip-b2");
     let ns = |value: &Value| value.as_u64().unwrap();
     let (guarantee, unbroken) = (
         ns(&explained["guarantee_ns"]),
         ns(&explained["unbroken_ns"]),
     );
-    assert!(unbroken < guarantee, "a ring has a longer way round");
+    assert!(unbroken < guarantee, "the way around a broken link is longer");
     assert!(explained["reached_after"].is_string());
     let hops = explained["hops"].as_array().unwrap();
     let on_way = hops.iter().filter(|hop| hop["share_thousandths"].is_u64());

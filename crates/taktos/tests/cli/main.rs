@@ -8,10 +8,10 @@ mod bad_input;
 mod captures;
 mod certify;
 mod client;
-mod config_file;
 #[expect(dead_code, reason = "tests of the store do more with members")]
 #[path = "../../../store/src/etcd/tests/cluster.rs"]
 mod cluster;
+mod config_file;
 mod controller;
 mod etcd;
 mod explanations;

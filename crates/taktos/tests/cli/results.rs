@@ -23,6 +23,7 @@ fn a_run_whose_promises_hold_writes_both_reports_and_ends_with_0() {
         "control",
         "Every promise held",
         "report: out/pair/report.html",
+        "page: `taktos view out/pair`",
     ] {
         assert!(ended.stdout.contains(words), "{}", ended.stdout);
     }
