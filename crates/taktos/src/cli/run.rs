@@ -57,7 +57,7 @@ pub fn run(arguments: &RunArgs) -> Exit {
         Ok(profiles) => profiles,
         Err(exit) => return exit,
     };
-    let (weighed, carrying) = match weigh(arguments, &scenario, place, &stop) {
+    let (weighed, carrying) = match settle_place(arguments, [&scenario, &written], place, &stop) {
         Ok(weighed) => weighed,
         Err(exit) => return exit,
     };
@@ -232,6 +232,34 @@ fn weigh(
             Ok((WorldChoice::Sim(SimEngine::Tables), Carrying::Whole))
         }
     }
+}
+
+/// Decides where a scenario runs, as measured here and as it was `written`: in virtual time
+/// where this machine cannot carry it or could promise nothing, unless the user wants the lab.
+fn settle_place(
+    arguments: &RunArgs,
+    [measured, written]: [&Scenario; 2],
+    place: WorldChoice,
+    stop: &AtomicBool,
+) -> Result<(WorldChoice, Carrying), Exit> {
+    let (weighed, carrying) = weigh(arguments, measured, place, stop)?;
+    let is_free = arguments.world.is_none() && arguments.profile.is_none();
+    let in_kernel = matches!(weighed, WorldChoice::Lab(Forwarding::Kernel));
+    if !is_free || !in_kernel || promises_some(measured, stop)? || !promises_some(written, stop)? {
+        return Ok((weighed, carrying));
+    }
+    say(
+        "by what was measured this machine can promise no flow anything, so in virtual time (--world \
+         lab runs it all the same)",
+    );
+    Ok((WorldChoice::Sim(SimEngine::Tables), Carrying::Whole))
+}
+
+/// Returns whether any flow of a scenario would be promised something.
+fn promises_some(scenario: &Scenario, stop: &AtomicBool) -> Result<bool, Exit> {
+    let decided = Experiment::deciding(scenario, stop).promises();
+    let (_, promises) = decided.map_err(|error| explain(&error))?;
+    Ok(!promises.flows.is_empty())
 }
 
 /// Returns a switch that is to behave as its profile says, and that profile.

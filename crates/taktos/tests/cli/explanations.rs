@@ -39,7 +39,10 @@ fn shares_add_up_to_the_guarantee_and_no_hop_now_exceeds_its_budget() {
         ns(&explained["guarantee_ns"]),
         ns(&explained["unbroken_ns"]),
     );
-    assert!(unbroken < guarantee, "the way around a broken link is longer");
+    assert!(
+        unbroken < guarantee,
+        "the way around a broken link is longer"
+    );
     assert!(explained["reached_after"].is_string());
     let hops = explained["hops"].as_array().unwrap();
     let on_way = hops.iter().filter(|hop| hop["share_thousandths"].is_u64());

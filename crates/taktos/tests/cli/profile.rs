@@ -7,7 +7,7 @@ use std::io::Write;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::workplace::{Ended, Running, Workplace};
+use crate::workplace::{Ended, PAIR, Running, Workplace};
 
 const RUN: &str = "run pair.toml --world lab --duration 300ms --json";
 const KEPT: &str = "cache/taktos/profile-kernel.json";
@@ -43,6 +43,11 @@ fn a_profile_is_measured_once_and_kept() {
 
     let second = run(&workplace, RUN);
     let kept = fs::read_to_string(workplace.path(KEPT)).unwrap();
+    // In time by the figures that are built in, and not with what a lab adds.
+    let tight = PAIR.replace("deadline = \"10 ms\"", "deadline = \"500 us\"");
+    workplace.write("tight.toml", tight);
+    let nowhere = run(&workplace, "run tight.toml --duration 300ms --json");
+    let wanted = run(&workplace, "run tight.toml --duration 300ms --world lab");
     workplace.write(KEPT, &kept[..kept.len() / 2]);
     let committed = run(&workplace, &format!("{RUN} --profile committed"));
     let decided = run(&workplace, "check pair.toml --profile measured");
@@ -55,6 +60,14 @@ fn a_profile_is_measured_once_and_kept() {
         profile(&second)["latency_ns"]
     );
     assert!(second.stderr.contains("profile: measured on this machine"));
+    assert!(
+        nowhere.stderr.contains("so in virtual time"),
+        "{}",
+        nowhere.stderr
+    );
+    assert_eq!(nowhere.code, Some(0), "{}", nowhere.stderr);
+    assert_eq!(profile(&nowhere)["origin"], "scenario");
+    assert_eq!(wanted.code, Some(3), "{}", wanted.stderr);
     assert_eq!(profile(&committed)["origin"], "scenario");
     assert_eq!(profile(&committed)["name"], "taktos-packet");
     assert!(decided.stderr.contains("is damaged"), "{}", decided.stderr);
