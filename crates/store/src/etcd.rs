@@ -7,7 +7,7 @@
 //! what was not answered until then is in doubt, not undone.
 //!
 //! A record with a lease has one of its own. What etcd keeps of the past is
-//! [bounded](upkeep), since a member whose quota is used up takes no writes any more.
+//! bounded, since a member whose quota is used up takes no writes any more.
 
 mod client;
 mod messages;
