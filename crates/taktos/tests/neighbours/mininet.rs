@@ -6,9 +6,10 @@
 use std::io::Write;
 use std::process::{ChildStdin, Command};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use crate::open_vswitch::OpenVswitch;
-use crate::workbench::{Workbench, has_or_skip, neighbour};
+use crate::workbench::{Workbench, comes_within, has_or_skip, neighbour};
 
 /// What a user types, apart from `sudo`.
 const MN: &str = "mn --topo linear,2 --mac --ipbase 10.0.0.100/24 \
@@ -24,6 +25,10 @@ const ROOM: &str = "mount --bind . /mnt && mount -t tmpfs tmpfs /tmp && \
 /// may be too early.
 const MOST_TRIES: u32 = 10;
 
+/// How often it is started, and how long it may take each time but the last.
+const MOST_STARTS: u32 = 3;
+const START_PATIENCE: Duration = Duration::from_secs(60);
+
 /// Mininet speaks with a shell for each host and each switch, one word after the other:
 /// two of them beside each other take minutes on a busy machine.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -35,29 +40,49 @@ struct Mininet {
 }
 
 impl Mininet {
-    /// Starts it and waits until it takes commands.
+    /// Starts it and waits until it takes commands. Now and then it waits for ever, before it
+    /// has made anything, for the program by which it looks whether the controller listens:
+    /// then it is started anew.
     fn start(bench: &mut Workbench, switch: &str) -> Self {
+        for _ in 1..MOST_STARTS {
+            let mut mininet = Self::begin(bench, switch);
+            let done = mininet.ask("");
+            if comes_within(START_PATIENCE, || bench.log("mininet").contains(&done)) {
+                return mininet;
+            }
+            bench.kill(mininet.program);
+        }
+        let mut mininet = Self::begin(bench, switch);
+        mininet.tell(bench, "");
+        mininet
+    }
+
+    fn begin(bench: &mut Workbench, switch: &str) -> Self {
         let mut command = Command::new("unshare");
         let isolated = ["--mount", "--pid", "--fork", "--mount-proc", "--kill-child"];
         command.args(isolated).args(["sh", "-c"]);
         command.arg(format!("{ROOM}{MN} {switch}"));
         let (program, input) = bench.start_interactive("mininet", command);
-        let mut mininet = Self {
+        Self {
             program,
             input,
             asked: 0,
-        };
-        mininet.tell(bench, "");
-        mininet
+        }
     }
 
-    /// Has it do something and returns what it has said so far.
-    fn tell(&mut self, bench: &Workbench, command: &str) -> String {
+    /// Has it do something, and returns what it says when it has.
+    fn ask(&mut self, command: &str) -> String {
         self.asked += 1;
         let done = format!("done-{}-{}", self.program, self.asked);
         // At once: what comes while a host is busy with a command, Mininet gives to it.
         let lines = format!("{command}\nsh echo {done}\n");
         self.input.write_all(lines.as_bytes()).unwrap();
+        done
+    }
+
+    /// Has it do something and returns what it has said so far.
+    fn tell(&mut self, bench: &Workbench, command: &str) -> String {
+        let done = self.ask(command);
         bench.until(&done, || bench.log("mininet").contains(&done));
         bench.log("mininet")
     }

@@ -224,12 +224,8 @@ impl Workbench {
     /// Waits for `ready`, and fails with the logs of all programs if it does not
     /// come.
     #[track_caller]
-    pub fn until(&self, what: &str, mut ready: impl FnMut() -> bool) {
-        let give_up = Instant::now() + PATIENCE;
-        while !ready() {
-            assert!(Instant::now() < give_up, "no {what}{}", self.logs());
-            thread::sleep(Duration::from_millis(10));
-        }
+    pub fn until(&self, what: &str, ready: impl FnMut() -> bool) {
+        assert!(comes_within(PATIENCE, ready), "no {what}{}", self.logs());
     }
 
     /// Returns whether a datagram from one host to another comes back.
@@ -362,6 +358,18 @@ fn echo(socket: &UdpSocket) -> io::Result<()> {
         let (length, from) = socket.recv_from(&mut datagram)?;
         let _ = socket.send_to(&datagram[..length], from);
     }
+}
+
+/// Waits for `ready`, and returns whether it came.
+pub fn comes_within(patience: Duration, mut ready: impl FnMut() -> bool) -> bool {
+    let give_up = Instant::now() + patience;
+    while !ready() {
+        if Instant::now() > give_up {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    true
 }
 
 /// Returns the program, about to be started as `command`.
