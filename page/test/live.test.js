@@ -14,8 +14,8 @@ test('a cut is seen live, flows are asked for, refused and admitted, and the end
   // On a busy machine a browser takes its time to be there.
   const substation = readFileSync(join(root, 'scenarios/substation.toml'), 'utf8');
   const scenario = `${out}/substation.toml`;
-  writeFileSync(scenario, substation.replace('at = "12 s"', 'at = "25 s"').replace('at = "20 s"', 'at = "55 s"'));
-  const run = taktos(t, 'run', scenario, '--world', 'lab', '--profile', 'committed', '--duration', '60 s', '--out', out, '--page=127.0.0.1:0');
+  writeFileSync(scenario, substation.replace('at = "12 s"', 'at = "25 s"').replace('at = "20 s"', 'at = "55 s"').replace('duration = "30 s"', 'duration = "60 s"'));
+  const run = taktos(t, 'run', scenario, '--world', 'lab', '--profile', 'committed', '--out', out, '--page=127.0.0.1:0');
   const url = await run.line('page: ');
   const page = await open(t, await browser(t), url, { expects: /404|422|ERR_/ });
 
