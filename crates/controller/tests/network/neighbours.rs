@@ -4,7 +4,7 @@
 use controller::northbound::{Cover, Protection, Request};
 use controller::refusal::Refusal;
 use controller::{Event, Requirement};
-use units::Duration;
+use units::{Delay, Duration};
 use wire::bfd::SessionConfig;
 
 use crate::RING;
@@ -99,6 +99,41 @@ fn the_most_impatient_flow_says_how_often() {
     network.admit(fast).unwrap();
     network.pass(SOON);
     assert_eq!(interval(&network), 2_000);
+}
+
+/// A flow that is refused for its own sake leaves sessions as they were, and all room.
+#[test]
+fn a_more_impatient_flow_that_is_refused_leaves_sessions_as_they_were() {
+    let mut network = network(&[]);
+    let slow = healed("slow", Duration::from_ms(50), Cover::Any);
+    let fast = Requirement {
+        matching: requirement("fast", 1, &[3], group(2)).matching,
+        deadline: Some(Delay::from_us(1)),
+        ..healed("fast", Duration::from_ms(5), Cover::Any)
+    };
+    network.admit(slow.clone()).unwrap();
+    network.pass(SOON);
+    let before = asked(&network);
+
+    for _ in 0..50 {
+        let refused = network.admit(fast.clone());
+        assert!(matches!(refused, Err(Refusal::Shortage(_))), "{refused:?}");
+    }
+
+    network.pass(SOON);
+    assert_eq!(asked(&network), before);
+    let timely = Requirement {
+        deadline: slow.deadline,
+        ..fast
+    };
+    network.admit(timely).unwrap();
+    network.pass(SOON);
+    assert_eq!(asked(&network)[0].2.desired_min_tx_us, 1_000);
+    for name in ["slow", "fast"] {
+        network.request(Request::Withdraw(name.to_owned()));
+    }
+    network.pass(Duration::from_secs(3));
+    assert_eq!(asked(&network), []);
 }
 
 #[test]
