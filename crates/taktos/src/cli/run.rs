@@ -235,7 +235,8 @@ fn weigh(
 }
 
 /// Decides where a scenario runs, as measured here and as it was `written`: in virtual time
-/// where this machine cannot carry it or could promise nothing, unless the user wants the lab.
+/// where this machine cannot carry it or could promise fewer flows, unless the user wants
+/// the lab.
 fn settle_place(
     arguments: &RunArgs,
     [measured, written]: [&Scenario; 2],
@@ -245,21 +246,25 @@ fn settle_place(
     let (weighed, carrying) = weigh(arguments, measured, place, stop)?;
     let is_free = arguments.world.is_none() && arguments.profile.is_none();
     let in_kernel = matches!(weighed, WorldChoice::Lab(Forwarding::Kernel));
-    if !is_free || !in_kernel || promises_some(measured, stop)? || !promises_some(written, stop)? {
+    if !is_free || !in_kernel {
         return Ok((weighed, carrying));
     }
-    say(
-        "by what was measured this machine can promise no flow anything, so in virtual time (--world \
-         lab runs it all the same)",
-    );
+    let (here, stated) = (promised(measured, stop)?, promised(written, stop)?);
+    if here >= stated {
+        return Ok((weighed, carrying));
+    }
+    say(format_args!(
+        "by what was measured, this machine can promise {here} of the flows; by the profile of the \
+         scenario it is {stated}; so in virtual time (--world lab runs it all the same)"
+    ));
     Ok((WorldChoice::Sim(SimEngine::Tables), Carrying::Whole))
 }
 
-/// Returns whether any flow of a scenario would be promised something.
-fn promises_some(scenario: &Scenario, stop: &AtomicBool) -> Result<bool, Exit> {
+/// Returns how many flows of a scenario would be promised something.
+fn promised(scenario: &Scenario, stop: &AtomicBool) -> Result<usize, Exit> {
     let decided = Experiment::deciding(scenario, stop).promises();
     let (_, promises) = decided.map_err(|error| explain(&error))?;
-    Ok(!promises.flows.is_empty())
+    Ok(promises.flows.len())
 }
 
 /// Returns a switch that is to behave as its profile says, and that profile.
