@@ -214,6 +214,15 @@ pub enum Protection {
         /// Which failures it has to hold for; it may hold for more.
         #[serde(default)]
         covers: Cover,
+        /// The longest time between two of its frames, if it is sent all the time: with it
+        /// a silent fault is noticed after three of them.
+        #[serde(
+            rename = "heart_beat_ns",
+            default,
+            skip_serializing_if = "Option::is_none"
+        )]
+        #[schemars(with = "Option<u64>")]
+        heart_beat: Option<Duration>,
     },
     /// Nothing: two ways without a common link carry it at the same time, and the last
     /// switch hands each frame on once (IEEE 802.1CB, S0-4).
@@ -234,6 +243,7 @@ impl Protection {
             | Self::FastFailover {
                 interruption,
                 covers,
+                ..
             } => Some((interruption, covers)),
         }
     }

@@ -152,7 +152,10 @@ impl Reservations {
         let (sessions, made) = self.reserve_sessions(requirement, ways)?;
         let reserved = self.reserve_way(requirement, source, ways);
         match &reserved {
-            Ok(reserved) => self.sessions.use_by(reserved.id, sessions),
+            Ok(reserved) => {
+                let heart_beat = crate::neighbour_sessions::heart_beat_of(requirement.protection);
+                self.sessions.use_by(reserved.id, sessions, heart_beat);
+            }
             Err(_) => self.undo_sessions(made),
         }
         reserved

@@ -7,11 +7,16 @@
 //! packets may be missing). Silence is noticed `MULTIPLIER` intervals after the last packet
 //! that arrived, and the other end is told by the next one: the rest of the interruption, two
 //! `PARTS` of it, is for the detour and the time between two frames.
+//!
+//! A flow that is sent all the time may ask for less than packets can do: then its frames are
+//! heart-beats, and three that are missing are noticed by the switch behind the link, which
+//! asks the one before it whether it has sent any (`switch.md`).
 
 use calculus::admission::{MAX_DELAY, Request, Tree};
 use units::{BitRate, DataSize, Delay, Duration};
 use wire::bfd::{
-    Authentication, AuthenticationKind, Encapsulation, LENGTH_MAX, Secret, SessionConfig,
+    Authentication, AuthenticationKind, Encapsulation, HEART_BEAT_MAX_US, INTERVAL_MIN_US,
+    LENGTH_MAX, Secret, SessionConfig,
 };
 use wire::ethernet::wire_size;
 use wire::siphash::siphash_2_4;
@@ -43,6 +48,34 @@ pub const CLASS: u8 = 7;
 /// The number of the key, of which there is one.
 const KEY: u8 = 1;
 
+/// The shortest and the longest time between frames that count as heart-beats.
+const HEART_BEATS: std::ops::RangeInclusive<Duration> =
+    Duration::from_us(INTERVAL_MIN_US as u64)..=Duration::from_us(HEART_BEAT_MAX_US as u64);
+
+/// Returns the least interruption that switches can promise to a flow whatever fails: that
+/// of packets, or so many heart-beats, of which three are missed.
+#[must_use]
+pub fn least_interruption(protection: Protection) -> Duration {
+    let of_beats = heart_beat_of(protection).map(|beat| beat * PARTS);
+    of_beats.map_or(LEAST_INTERRUPTION, |least| least.min(LEAST_INTERRUPTION))
+}
+
+/// Returns how often frames of a flow come that count as heart-beats; nothing if they do not.
+#[must_use]
+pub fn heart_beat_of(protection: Protection) -> Option<Duration> {
+    match protection {
+        Protection::FastFailover {
+            covers: Cover::Any,
+            heart_beat,
+            ..
+        } => heart_beat.filter(|beat| HEART_BEATS.contains(beat)),
+        Protection::FastFailover { .. }
+        | Protection::None
+        | Protection::Restore { .. }
+        | Protection::Seamless => None,
+    }
+}
+
 /// Returns how often switches have to ask their neighbours for the promise to a flow; nothing
 /// if they need not.
 #[must_use]
@@ -51,7 +84,8 @@ pub fn interval_for(protection: Protection) -> Option<Duration> {
         Protection::FastFailover {
             interruption,
             covers: Cover::Any,
-        } if interruption >= LEAST_INTERRUPTION => {
+            ..
+        } if interruption >= least_interruption(protection) => {
             let whole_us = Duration::from_us(interruption.as_ns() / 1_000 / PARTS);
             Some(whole_us.clamp(INTERVAL_MIN, INTERVAL_MAX))
         }
@@ -62,10 +96,16 @@ pub fn interval_for(protection: Protection) -> Option<Duration> {
     }
 }
 
-/// Returns the session of an end whose packets are to come at this interval.
+/// Returns the session of an end whose packets are to come at this interval, and frames of
+/// any kind as heart-beats, if flows rely on that.
 #[must_use]
-pub fn session(interval: Duration, secret: Option<[u8; 16]>) -> SessionConfig {
-    let us = u32::try_from(interval.as_ns() / 1_000).expect("a second at most");
+pub fn session(
+    interval: Duration,
+    heart_beat: Option<Duration>,
+    secret: Option<[u8; 16]>,
+) -> SessionConfig {
+    let in_us = |time: Duration| u32::try_from(time.as_ns().div_ceil(1_000));
+    let us = in_us(interval).expect("a second at most");
     let kind = AuthenticationKind::MeticulousKeyedSha1;
     let authentication = secret.map(|secret| {
         let half = |name: &[u8; 16]| siphash_2_4(secret, name).to_be_bytes();
@@ -81,6 +121,7 @@ pub fn session(interval: Duration, secret: Option<[u8; 16]>) -> SessionConfig {
         desired_min_tx_us: us,
         required_min_rx_us: us,
         detect_multiplier: MULTIPLIER,
+        heart_beat_us: heart_beat.map_or(0, |beat| in_us(beat).expect("some milliseconds")),
         authentication,
     }
 }
@@ -131,6 +172,7 @@ mod tests {
         Protection::FastFailover {
             interruption,
             covers,
+            heart_beat: None,
         }
     }
 
@@ -152,6 +194,29 @@ mod tests {
         ] {
             assert_eq!(interval_for(healed(interruption, Cover::Any)), interval);
         }
+    }
+
+    #[test]
+    fn frames_that_come_all_the_time_allow_for_less() {
+        let us = Duration::from_us;
+        let beating = |interruption, covers, beat| Protection::FastFailover {
+            interruption,
+            covers,
+            heart_beat: Some(beat),
+        };
+        let asked = |interruption, beat| interval_for(beating(interruption, Cover::Any, beat));
+
+        assert_eq!(asked(us(1_750), us(350)), Some(INTERVAL_MIN));
+        assert_eq!(asked(us(1_749), us(350)), None);
+        // Too often to be looked at, and too seldom to help.
+        assert_eq!(asked(us(4_999), us(99)), None);
+        assert_eq!(asked(us(4_999), us(2_000)), None);
+        assert_eq!(asked(us(5_000), us(2_000)), Some(INTERVAL_MIN));
+        let carrier = beating(us(2_000), Cover::CarrierLoss, us(350));
+        assert_eq!(
+            (interval_for(carrier), heart_beat_of(carrier)),
+            (None, None)
+        );
     }
 
     #[test]
@@ -187,7 +252,7 @@ mod tests {
 
     #[test]
     fn whoever_knows_the_secret_knows_the_key_and_nobody_else() {
-        let key = |secret| session(INTERVAL_MIN, secret).authentication;
+        let key = |secret| session(INTERVAL_MIN, None, secret).authentication;
 
         assert_eq!(key(None), None);
         assert_eq!(key(Some([1; 16])), key(Some([1; 16])));

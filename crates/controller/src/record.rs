@@ -34,6 +34,10 @@ const COVERS_ANY: u64 = 1 << 63;
 const GOES_ON: u8 = 1 << 7;
 /// Set in an interruption that switches keep to by themselves.
 const HEALED_LOCALLY: u64 = 1 << 62;
+/// Microseconds between frames that count as heart-beats, in 14 bits; an interruption has 37
+/// at most.
+const HEART_BEAT_AT: u32 = 40;
+const HEART_BEAT: u64 = 0x3fff << HEART_BEAT_AT;
 /// What stands in its place for a flow that two ways carry at the same time.
 const IS_SEAMLESS: u64 = 1 << 61;
 /// Of one that says what a flow gets at levels.
@@ -263,7 +267,10 @@ fn stored_protection(protection: Protection) -> Option<u64> {
     };
     let heals = match protection {
         Protection::None | Protection::Restore { .. } | Protection::Seamless => 0,
-        Protection::FastFailover { .. } => HEALED_LOCALLY,
+        Protection::FastFailover { heart_beat, .. } => {
+            let beat_us = heart_beat.map_or(0, |beat| beat.as_ns() / 1_000);
+            HEALED_LOCALLY | (beat_us << HEART_BEAT_AT) & HEART_BEAT
+        }
     };
     Some(interruption.as_ns() | covers | heals)
 }
@@ -275,7 +282,8 @@ fn loaded_protection(stored: Option<u64>) -> Protection {
     if stored == IS_SEAMLESS {
         return Protection::Seamless;
     }
-    let interruption = Duration::from_ns(stored & !(COVERS_ANY | HEALED_LOCALLY));
+    let interruption = Duration::from_ns(stored & !(COVERS_ANY | HEALED_LOCALLY | HEART_BEAT));
+    let heart_beat = Duration::from_us((stored & HEART_BEAT) >> HEART_BEAT_AT);
     let covers = match stored & COVERS_ANY {
         0 => Cover::CarrierLoss,
         _ => Cover::Any,
@@ -288,6 +296,7 @@ fn loaded_protection(stored: Option<u64>) -> Protection {
         _ => Protection::FastFailover {
             interruption,
             covers,
+            heart_beat: Some(heart_beat).filter(|beat| *beat > Duration::ZERO),
         },
     }
 }

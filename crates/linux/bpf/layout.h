@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#define LAYOUT_VERSION 7
+#define LAYOUT_VERSION 8
 #define NEVER (~0ull)
 
 /* Words of a record, by region. */
@@ -32,6 +32,7 @@
 #define HOP_KEYS_RECORD_WORDS 8
 #define HOPS_RECORD_WORDS 96
 #define STREAMS_RECORD_WORDS 16
+#define FRAME_TIMES_RECORD_WORDS 24
 
 #define LIMIT_TABLES 16
 #define LIMIT_MASKS 64
@@ -232,6 +233,11 @@
 #define ARRIVAL_FRAMES 0
 #define ARRIVAL_BYTES 1
 #define ARRIVAL_DROPPED 2
+
+#define FRAME_TIMES_SHIFT 0
+#define FRAME_TIMES_CAME 1
+#define FRAME_TIMES_LEFT 8
+#define FRAME_TIMES_SPANS 16
 
 #define LOOKUP_LOOKUPS 0
 #define LOOKUP_MATCHES 1

@@ -30,6 +30,7 @@ MAP(monitors);
 MAP(hop_keys);
 MAP(hops);
 MAP(streams);
+MAP(frame_times);
 
 /* From the number of an interface (u32) to the place of its port (u32): a hash. */
 MAP(interfaces);

@@ -40,8 +40,11 @@ INLINE int make_plan(struct __sk_buff *frame, struct plan *plan, u32 state)
 	int outcome = load(frame, plan);
 	if (outcome)
 		return outcome;
-	if (unlikely(state & PORT_HAS_SESSION) && may_be_of_session(frame, plan))
-		return TO_CORE;
+	if (unlikely(state & PORT_HAS_SESSION)) {
+		note_came(plan);
+		if (may_be_of_session(frame, plan))
+			return TO_CORE;
+	}
 	if (has_snap(frame, plan))
 		return TO_CORE;
 	outcome = read_key(plan);

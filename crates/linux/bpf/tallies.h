@@ -24,6 +24,28 @@ INLINE void count_arrival(const struct plan *plan)
 	atomic_add(&arrival[ARRIVAL_BYTES], plan->arrived);
 }
 
+/* Notes when a frame came to a port whose neighbour is asked whether it is there. */
+INLINE void note_came(const struct plan *plan)
+{
+	u64 *times = record(&frame_times, plan->port);
+	if (times)
+		WRITE_ONCE(times[FRAME_TIMES_CAME], plan->now);
+}
+
+/* The same of one that leaves, as far as anybody wants to know. */
+CHECKED_ONCE int note_left(struct plan *plan, u32 port)
+{
+	u64 *times = record(&frame_times, port);
+	if (!plan || !times)
+		return 0;
+	u64 shift = READ_ONCE(times[FRAME_TIMES_SHIFT]);
+	if (shift) {
+		u32 span = slot((u32)(plan->now >> (shift & 63)), FRAME_TIMES_SPANS);
+		WRITE_ONCE(times[FRAME_TIMES_LEFT + span], plan->now);
+	}
+	return 0;
+}
+
 /* Counts a frame that is given up before the first table. */
 CHECKED_ONCE int refuse(struct plan *plan)
 {
@@ -78,11 +100,14 @@ INLINE void count_output(struct plan *plan, struct output *output, u32 at)
 	output->mark = 0;
 	if (!port || !queue)
 		return;
-	if (!(high(READ_ONCE(port[PORT_INTERFACE])) & PORT_SENDS)) {
+	u32 state = high(READ_ONCE(port[PORT_INTERFACE]));
+	if (!(state & PORT_SENDS)) {
 		atomic_add(&queue[QUEUE_DROPPED], plan->frames);
 		count_drop(plan, output->visit);
 		return;
 	}
+	if (unlikely(state & PORT_HAS_SESSION) && output->queue)
+		note_left(plan, output->port);
 	output->stays = 0;
 	plan->last = at;
 	/* In memory: a sum that the verifier knows would be a state for each. */

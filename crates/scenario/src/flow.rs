@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use units::{BitRate, DataSize, Duration, Seeded};
 
-use crate::format::{PROTECTION_FAST_FAILOVER, PROTECTION_RESTORE, PROTECTION_SEAMLESS};
+use crate::format::{
+    PROTECTION_FAST_FAILOVER, PROTECTION_HEART_BEAT, PROTECTION_RESTORE, PROTECTION_SEAMLESS,
+};
 use crate::limits::MOST_CHANGES;
 use crate::{ClassIndex, HostIndex, Recording, Treatment};
 
@@ -264,6 +266,12 @@ pub enum Protection {
         /// Whether it has to hold for faults that nobody reports, too.
         covers_any_fault: bool,
     },
+    /// The same, where its own frames are heart-beats: a link that brings none of them, when
+    /// they are sent all the time, is broken, whatever its ends see of it (S0-4).
+    HeartBeat {
+        /// The longest interruption that is no broken promise, whatever fails.
+        interruption: Duration,
+    },
     /// Nothing: two ways carry it at the same time (S0-4).
     Seamless,
 }
@@ -276,9 +284,9 @@ impl Protection {
         match self {
             Self::None => None,
             Self::Seamless => Some(Duration::ZERO),
-            Self::Restore { interruption, .. } | Self::FastFailover { interruption, .. } => {
-                Some(interruption)
-            }
+            Self::Restore { interruption, .. }
+            | Self::FastFailover { interruption, .. }
+            | Self::HeartBeat { interruption } => Some(interruption),
         }
     }
 
@@ -289,6 +297,7 @@ impl Protection {
             Self::None => "none",
             Self::Restore { .. } => PROTECTION_RESTORE,
             Self::FastFailover { .. } => PROTECTION_FAST_FAILOVER,
+            Self::HeartBeat { .. } => PROTECTION_HEART_BEAT,
             Self::Seamless => PROTECTION_SEAMLESS,
         }
     }

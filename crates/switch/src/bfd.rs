@@ -12,11 +12,14 @@
 //! | when is a packet sent, and what follows from one? | `session` |
 //! | is the port live? | `liveness` |
 //! | in which frames do packets come and go? | `framing` |
+//! | when did other frames come and leave? | `frame_times` |
 //! | what does the switch do with them? | `exchange` |
 
 mod exchange;
+mod frame_times;
 mod framing;
 mod liveness;
 mod session;
 
 pub(crate) use exchange::{BfdKeeper, PortSession};
+pub(crate) use frame_times::FrameTimes;

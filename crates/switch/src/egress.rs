@@ -11,7 +11,7 @@ use wire::openflow::{ControllerLength, PacketInReason, PortConfig, PortNumber};
 
 use crate::action::{Action, Program, Target};
 use crate::action_set::ActionSet;
-use crate::bfd::BfdKeeper;
+use crate::bfd::{BfdKeeper, FrameTimes};
 use crate::bucket_choice::FlowHash;
 use crate::buffer_pool::{Arrival, BufferPool, SlotIndex};
 use crate::compiled::Form;
@@ -111,6 +111,8 @@ pub(crate) struct Egress {
     pub(crate) hops: HopMonitor,
     /// Which neighbours are asked whether they are there.
     pub(crate) bfd: BfdKeeper,
+    /// When frames came and left at their ports.
+    pub(crate) frame_times: FrameTimes,
     packet_ins: Budget,
     discovery: Budget,
     catch_up: Duration,
@@ -161,6 +163,7 @@ impl Egress {
             modes: ModeKeeper::new(now, config.datapath_id),
             hops: HopMonitor::new(now, config.ports.len()),
             bfd: BfdKeeper::new(config.seed, config.datapath_id),
+            frame_times: FrameTimes::new(config.ports.len()),
             packet_ins: Budget::new(now, config.packet_ins),
             discovery: Budget::new(now, config.discovery),
             catch_up: config.catch_up,
@@ -487,6 +490,9 @@ impl Egress {
             port.count_drop(packet.queue);
             self.counters.dropped += 1;
             return;
+        }
+        if packet.queue > 0 && port.bfd.is_some() {
+            self.frame_times.note_left(at, now);
         }
         let bytes = self.pool.frame(packet.slot).len();
         let leaving = Leaving {

@@ -188,7 +188,7 @@ impl Pipeline {
     #[cold]
     fn hears(&mut self, now: Instant, port: Option<PortIndex>, frame: Arrival<'_>) -> bool {
         let up = port.filter(|port| self.egress.port(*port).is_up());
-        up.is_some_and(|port| self.egress.hear_neighbour(now, port, frame.bytes))
+        up.is_some_and(|port| self.egress.hear_neighbour(now, port, frame))
     }
 
     /// Takes a frame that a controller sends, and does with it what it says.

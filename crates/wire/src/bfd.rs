@@ -17,7 +17,9 @@ mod session_config;
 
 pub use authentication::{Authentication, AuthenticationKind, Proof, Secret, SequenceNumber};
 pub use datagram::{BadDatagram, Neighbours, UDP_PORT};
-pub use session_config::{Encapsulation, INTERVAL_MAX_US, INTERVAL_MIN_US, SessionConfig};
+pub use session_config::{
+    Encapsulation, HEART_BEAT_MAX_US, INTERVAL_MAX_US, INTERVAL_MIN_US, SessionConfig,
+};
 
 use thiserror::Error;
 

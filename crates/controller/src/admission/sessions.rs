@@ -18,8 +18,8 @@ use crate::ways::Ways;
 pub struct SessionRooms {
     /// By the port by which packets leave: how often, and what is reserved for them.
     rooms: BTreeMap<PortId, (Duration, ReservationId)>,
-    /// Which flows rely on which ports.
-    users: BTreeMap<ReservationId, Vec<PortId>>,
+    /// Which flows rely on which ports, and how often their frames come if those count.
+    users: BTreeMap<ReservationId, (Vec<PortId>, Option<Duration>)>,
     /// How often the sessions that there are to be have changed.
     changes: u64,
 }
@@ -32,9 +32,18 @@ pub(super) struct MadeRoom {
 }
 
 impl SessionRooms {
-    /// Returns how often packets are to leave by each port.
-    pub fn intervals(&self) -> impl Iterator<Item = (PortId, Duration)> + '_ {
-        self.rooms.iter().map(|(port, room)| (*port, room.0))
+    /// Returns how often packets are to leave by each port, and how often frames come by it
+    /// that count as heart-beats.
+    pub fn wanted(&self) -> impl Iterator<Item = (PortId, Duration, Option<Duration>)> {
+        let mut beats: BTreeMap<PortId, Duration> = BTreeMap::new();
+        for (ports, beat) in self.users.values() {
+            for (port, beat) in ports.iter().zip(beat.iter().cycle()) {
+                let known = beats.entry(*port).or_insert(*beat);
+                *known = (*known).min(*beat);
+            }
+        }
+        let rooms = self.rooms.iter();
+        rooms.map(move |(port, room)| (*port, room.0, beats.get(port).copied()))
     }
 
     /// Returns how often they have changed.
@@ -43,18 +52,25 @@ impl SessionRooms {
     }
 
     /// Notes that a flow relies on the sessions at these ports.
-    pub(super) fn use_by(&mut self, flow: ReservationId, ports: Vec<PortId>) {
+    pub(super) fn use_by(
+        &mut self,
+        flow: ReservationId,
+        ports: Vec<PortId>,
+        heart_beat: Option<Duration>,
+    ) {
         if !ports.is_empty() {
-            self.users.insert(flow, ports);
+            self.users.insert(flow, (ports, heart_beat));
+            self.changes += u64::from(heart_beat.is_some());
         }
     }
 
     /// Notes that a flow is gone. Returns what nobody relies on any more.
     pub(super) fn leave(&mut self, flow: ReservationId) -> Vec<ReservationId> {
-        let ports = self.users.remove(&flow).unwrap_or_default();
+        let (ports, heart_beat) = self.users.remove(&flow).unwrap_or_default();
+        self.changes += u64::from(heart_beat.is_some());
         let mut idle = Vec::new();
         for port in ports {
-            if !self.users.values().any(|used| used.contains(&port)) {
+            if !self.users.values().any(|(used, _)| used.contains(&port)) {
                 idle.extend(self.rooms.remove(&port).map(|(_, room)| room));
                 self.changes += 1;
             }

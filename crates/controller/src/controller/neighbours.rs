@@ -38,10 +38,10 @@ impl Promises {
         }
         self.sessions.seen = now;
         let mut wanted: BTreeMap<DatapathId, Vec<PortSession>> = BTreeMap::new();
-        for (at, interval) in rooms.intervals() {
+        for (at, interval, heart_beat) in rooms.wanted() {
             let session = PortSession {
                 port: at.port,
-                session: session(interval, ctx.session_secret),
+                session: session(interval, heart_beat, ctx.session_secret),
             };
             wanted.entry(at.datapath).or_default().push(session);
         }

@@ -307,7 +307,7 @@ impl Promises {
             Some((interruption, covers)) if covers > ctx.timers.cover(interruption) => {
                 let least = ctx.timers.least_for_any_fault();
                 let least = match asks {
-                    true => least.min(neighbour_sessions::LEAST_INTERRUPTION),
+                    true => least.min(neighbour_sessions::least_interruption(protection)),
                     false => least,
                 };
                 Err(Refusal::Unnoticed {

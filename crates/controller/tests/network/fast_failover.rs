@@ -15,6 +15,7 @@ fn healed_by_switches(name: &str, source: u64, destinations: &[u64]) -> Requirem
         protection: Protection::FastFailover {
             interruption: Duration::from_ms(5),
             covers: Cover::CarrierLoss,
+            heart_beat: None,
         },
         ..requirement(name, source, destinations, group(1))
     }

@@ -17,6 +17,7 @@ fn healed(name: &str, interruption: Duration, covers: Cover) -> Requirement {
         protection: Protection::FastFailover {
             interruption,
             covers,
+            heart_beat: None,
         },
         ..requirement(name, 1, &[3], group(1))
     }

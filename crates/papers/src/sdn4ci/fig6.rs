@@ -76,11 +76,17 @@ enum Failure {
 enum Healing {
     Restore,
     FastFailover,
+    HeartBeat,
     Seamless,
 }
 
 const FAILURES: [Failure; 3] = [Failure::Carrier, Failure::Silent, Failure::Killed];
-const HEALINGS: [Healing; 3] = [Healing::Restore, Healing::FastFailover, Healing::Seamless];
+const HEALINGS: [Healing; 4] = [
+    Healing::Restore,
+    Healing::FastFailover,
+    Healing::HeartBeat,
+    Healing::Seamless,
+];
 
 impl Failure {
     fn name(self) -> &'static str {
@@ -137,6 +143,7 @@ impl Healing {
         match self {
             Self::Restore => "restore",
             Self::FastFailover => "fast-failover",
+            Self::HeartBeat => "heart-beat",
             Self::Seamless => "seamless",
         }
     }
@@ -145,6 +152,9 @@ impl Healing {
         match self {
             Self::Restore => "protection = \"restore\"\ninterruption = \"10 ms\"\n",
             Self::FastFailover => "protection = \"fast-failover\"\ninterruption = \"10 ms\"\n",
+            Self::HeartBeat => {
+                "protection = \"heart-beat\"\ninterruption = \"10 ms\"\njitter = \"200 us\"\n"
+            }
             Self::Seamless => "protection = \"seamless\"\n",
         }
     }
@@ -411,6 +421,18 @@ mod tests {
         for (failure, healing, [least, noticed]) in [
             (Failure::Carrier, Healing::Restore, [PERIOD, by_hand]),
             (Failure::Carrier, Healing::FastFailover, [PERIOD, PERIOD]),
+            (Failure::Carrier, Healing::HeartBeat, [PERIOD, PERIOD]),
+            // Three missing samples, and three packets of a session every two milliseconds.
+            (
+                Failure::Silent,
+                Healing::HeartBeat,
+                [PERIOD * 2u64, PERIOD * 4u64],
+            ),
+            (
+                Failure::Killed,
+                Healing::HeartBeat,
+                [PERIOD * 3u64, PERIOD * 6u64],
+            ),
             (
                 Failure::Silent,
                 Healing::Restore,
@@ -428,9 +450,12 @@ mod tests {
             for interruption in &seen.interruptions {
                 // By random phases reception ends or begins a period sooner or later.
                 let within = least..=noticed + PERIOD * 2u64;
-                assert!(within.contains(interruption), "{failure:?}: {interruption}");
+                assert!(
+                    within.contains(interruption),
+                    "{failure:?}, {healing:?}: {interruption}"
+                );
             }
-            assert!(seen.lost >= 5, "{failure:?}: {seen:?}");
+            assert!(seen.lost >= 5, "{failure:?}, {healing:?}: {seen:?}");
             // A killed switch is no link of which the controller says what it did.
             let told = healing == Healing::Restore && failure != Failure::Killed;
             let parts = seen.parts.map(|part| part.len());

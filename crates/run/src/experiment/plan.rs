@@ -365,12 +365,21 @@ fn protection(flow: &Flow) -> Protection {
             interruption,
             covers: covers(covers_any_fault),
         },
+        scenario::Protection::HeartBeat { interruption } => Protection::FastFailover {
+            interruption,
+            covers: Cover::Any,
+            heart_beat: match &flow.traffic {
+                scenario::Traffic::SampledValues(sent) => Some(sent.period + sent.jitter),
+                _ => None,
+            },
+        },
         scenario::Protection::FastFailover {
             interruption,
             covers_any_fault,
         } => Protection::FastFailover {
             interruption,
             covers: covers(covers_any_fault),
+            heart_beat: None,
         },
     }
 }

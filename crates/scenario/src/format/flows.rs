@@ -22,6 +22,8 @@ static KINDS: WordChoice = WordChoice {
 /// The word for a flow that is restored.
 pub(crate) const PROTECTION_RESTORE: &str = "restore";
 pub(crate) const PROTECTION_FAST_FAILOVER: &str = "fast-failover";
+/// The word for a flow whose frames are heart-beats.
+pub(crate) const PROTECTION_HEART_BEAT: &str = "heart-beat";
 /// The word for a flow that two ways carry.
 pub(crate) const PROTECTION_SEAMLESS: &str = "seamless";
 
@@ -31,6 +33,7 @@ static PROTECTIONS: WordChoice = WordChoice {
         "none",
         PROTECTION_RESTORE,
         PROTECTION_FAST_FAILOVER,
+        PROTECTION_HEART_BEAT,
         PROTECTION_SEAMLESS,
     ],
 };
@@ -408,7 +411,8 @@ const PROTECTION: KeyShape = key(
     ValueShape::Choice(&PROTECTIONS),
     "what happens when a link on its path breaks: it waits, or it is restored by the controller on \
      an alternative path, or the switch there sends it on by another port by itself, within \
-     `interruption`, or (\"seamless\", with a deadline) no frame is lost, \
+     `interruption`, which (\"heart-beat\", of Sampled Values) may be a few periods and covers \
+     silent faults, or (\"seamless\", with a deadline) no frame is lost, \
      since two ways carry it at the same time; default \"none\"",
 );
 

@@ -15,7 +15,7 @@ use crate::format::FLOW_IMPORT;
 use crate::mistake::{Mistake, quote};
 use crate::problem::{Problems, TextSpan};
 use crate::read::Loader;
-use crate::read::flows::{FlowReader, Terms, excess_goes_on, protection};
+use crate::read::flows::{FlowReader, Terms, check_heart_beat, excess_goes_on, protection};
 use crate::record::{LayeredTable, records};
 use crate::shape::is_name;
 use crate::{
@@ -192,6 +192,8 @@ impl FlowReader<'_> {
         problems: &mut Problems,
     ) -> Option<Terms> {
         let record = import.record;
+        let is_periodic = matches!(flow.traffic, Traffic::SampledValues(_));
+        check_heart_beat(import.protection, is_periodic, record, problems);
         let class = record.text("class").unwrap_or(flow.class);
         if !self.has_class(class) && !import.missing.insert(class.to_owned()) {
             return None;

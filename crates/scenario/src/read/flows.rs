@@ -7,8 +7,8 @@ use toml::de::DeTable;
 use units::Duration;
 
 use crate::format::{
-    COVERS_ANY, EXCESS_BEST_EFFORT, FLOW, PROTECTION_FAST_FAILOVER, PROTECTION_RESTORE,
-    PROTECTION_SEAMLESS,
+    COVERS_ANY, EXCESS_BEST_EFFORT, FLOW, PROTECTION_FAST_FAILOVER, PROTECTION_HEART_BEAT,
+    PROTECTION_RESTORE, PROTECTION_SEAMLESS,
 };
 use crate::limits::{MOST_FLOWS, MOST_GROUPS, MOST_RECEIVERS};
 use crate::mistake::Mistake;
@@ -330,6 +330,8 @@ impl<'a> FlowReader<'a> {
         let criticality = record.integer("criticality").unwrap_or(0);
         let (start, stop) = self.times(record, problems);
         let protection = protection(record, problems);
+        let is_periodic = kind == TrafficKind::SampledValues;
+        check_heart_beat(protection, is_periodic, record, problems);
         Some(Terms {
             class: class?,
             is_class_free: named.is_none(),
@@ -530,7 +532,8 @@ pub(super) fn excess_goes_on(record: &LayeredTable<'_>) -> bool {
 pub(super) fn protection(record: &LayeredTable<'_>, problems: &mut Problems) -> Protection {
     let wanted = record.choice("protection");
     let is_local = wanted == Some(PROTECTION_FAST_FAILOVER);
-    let is_protected = is_local || wanted == Some(PROTECTION_RESTORE);
+    let beats = wanted == Some(PROTECTION_HEART_BEAT);
+    let is_protected = is_local || beats || wanted == Some(PROTECTION_RESTORE);
     if is_protected && !record.has("interruption") {
         problems.report(
             record.place_of("protection"),
@@ -547,7 +550,15 @@ pub(super) fn protection(record: &LayeredTable<'_>, problems: &mut Problems) -> 
         }
     }
     let covers_any_fault = record.choice("covers") == Some(COVERS_ANY);
+    if beats && record.has("covers") && !covers_any_fault {
+        let mistake = Mistake::Contradiction {
+            sentence: "heart-beats cover any fault".to_owned(),
+            help: "leave `covers` out".to_owned(),
+        };
+        problems.report(record.place_of("covers"), mistake);
+    }
     match record.time("interruption") {
+        Some(interruption) if beats => Protection::HeartBeat { interruption },
         Some(interruption) if is_local => Protection::FastFailover {
             interruption,
             covers_any_fault,
@@ -560,6 +571,23 @@ pub(super) fn protection(record: &LayeredTable<'_>, problems: &mut Problems) -> 
             Protection::Seamless
         }
         Some(_) | None => Protection::None,
+    }
+}
+
+/// Reports a flow whose frames are to be heart-beats and that is not sent all the time.
+pub(super) fn check_heart_beat(
+    protection: Protection,
+    is_periodic: bool,
+    record: &LayeredTable<'_>,
+    problems: &mut Problems,
+) {
+    if matches!(protection, Protection::HeartBeat { .. }) && !is_periodic {
+        let mistake = Mistake::Contradiction {
+            sentence: "its frames are no heart-beats: only Sampled Values are sent all the time"
+                .to_owned(),
+            help: "take `fast-failover`, with `covers = \"any\"` for silent faults".to_owned(),
+        };
+        problems.report(record.place_of("protection"), mistake);
     }
 }
 

@@ -180,6 +180,45 @@ deadline = "1 ms"
 }
 
 #[test]
+fn the_frames_of_what_is_sent_all_the_time_are_heart_beats() {
+    let sv = |keys: &str| {
+        let text = "[flows.beats]\nkind = \"sampled-values\"\nfrom = \"a\"\nto = \"b\"\n\
+                    frame = \"122 B\"\nperiod = \"250 us\"\ndeadline = \"2 ms\"\n\
+                    protection = \"heart-beat\"\n";
+        [RIGHT, text, keys].concat()
+    };
+    let named = |scenario: &Scenario| {
+        let flow = scenario.flows.iter().find(|flow| flow.name == "beats");
+        flow.unwrap().protection
+    };
+    let interruption = Duration::from_ms(2);
+
+    for covers in ["", "covers = \"any\"\n"] {
+        let text = sv("interruption = \"2 ms\"\n") + covers;
+        assert_eq!(
+            named(&parse(&text).unwrap()),
+            Protection::HeartBeat { interruption }
+        );
+    }
+    for (wrong, code) in [
+        (sv(""), "missing_key"),
+        (
+            sv("interruption = \"2 ms\"\ncovers = \"carrier-loss\"\n"),
+            "contradiction",
+        ),
+        (
+            sv("interruption = \"2 ms\"\n").replace(
+                "sampled-values\"\nfrom = \"a\"\nto = \"b\"\nframe",
+                "udp\"\nfrom = \"a\"\nto = \"b\"\nframe",
+            ),
+            "contradiction",
+        ),
+    ] {
+        assert_eq!(codes(&parse(&wrong).unwrap_err()), [code], "{wrong}");
+    }
+}
+
+#[test]
 fn every_flow_can_be_told_apart_by_its_destination() {
     let udp = |name: &str, to: &str| {
         format!(

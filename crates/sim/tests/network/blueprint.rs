@@ -22,6 +22,8 @@ use wire::openflow::{DatapathId, PortNumber};
 
 /// How long a flow may be interrupted.
 pub const INTERRUPTION: Duration = Duration::from_ms(10);
+/// A period of Sampled Values and some jitter.
+pub const HEART_BEAT: Duration = Duration::from_us(300);
 /// The class without a promise.
 pub const BEST_EFFORT: u8 = 0;
 
@@ -116,6 +118,8 @@ pub enum HealedBy {
     Copies,
     /// Switches, faults that nobody reports included.
     SwitchesWhateverFails,
+    /// The same, who miss the flow's own frames.
+    HeartBeats,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,6 +208,15 @@ impl Blueprint {
         let mut one = Self::one_flow();
         one.wishes[0].rate = BitRate::from_bps(500_000);
         one.wishes[0].healed_by = HealedBy::SwitchesWhateverFails;
+        one
+    }
+
+    /// Returns the same ring with Sampled Values whose switches miss them.
+    pub fn one_flow_with_heart_beats() -> Self {
+        let mut one = Self::one_flow();
+        one.wishes[0].kind = Kind::SampledValues;
+        one.wishes[0].rate = BitRate::from_mbps(8);
+        one.wishes[0].healed_by = HealedBy::HeartBeats;
         one
     }
 
@@ -437,11 +450,18 @@ impl Blueprint {
                 HealedBy::Switches => Protection::FastFailover {
                     interruption: INTERRUPTION,
                     covers: Cover::CarrierLoss,
+                    heart_beat: None,
                 },
                 HealedBy::Copies => Protection::Seamless,
                 HealedBy::SwitchesWhateverFails => Protection::FastFailover {
                     interruption: INTERRUPTION,
                     covers: Cover::Any,
+                    heart_beat: None,
+                },
+                HealedBy::HeartBeats => Protection::FastFailover {
+                    interruption: HEART_BEAT * 5u64,
+                    covers: Cover::Any,
+                    heart_beat: Some(HEART_BEAT),
                 },
             },
             modes: None,

@@ -264,7 +264,9 @@ fn assert_promise_held(
     // No switch waits for the controller: nothing is lost that is sent once it sees the cut.
     let lost_for = match wish.healed_by {
         HealedBy::Controller => INTERRUPTION,
-        HealedBy::Switches | HealedBy::SwitchesWhateverFails => CARRIER_DETECTION,
+        HealedBy::Switches | HealedBy::SwitchesWhateverFails | HealedBy::HeartBeats => {
+            CARRIER_DETECTION
+        }
         HealedBy::Copies => Duration::ZERO,
     };
     for run in record.receivers.iter().flat_map(|one| &one.loss_runs) {

@@ -9,10 +9,10 @@ use scenario::{Direction, Impairment};
 use sim::Engine;
 use sim::parts::Fault;
 use sim::servers::random::Random;
-use units::Duration;
+use units::{BitRate, Duration};
 
 use super::{assert_no_loss_after, fixed_seed};
-use crate::blueprint::{Blueprint, INTERRUPTION};
+use crate::blueprint::{Blueprint, HEART_BEAT, INTERRUPTION, Kind};
 use crate::run::{Outcome, run_by};
 
 /// How many faults are drawn where the environment does not say (`TAKTOS_RUNS`).
@@ -136,6 +136,64 @@ fn losses_are_seldom_taken_for_silence() {
     let outcome = run_by(Engine::Tables, &blueprint, &losing, Duration::from_secs(10));
 
     assert_eq!(false_alarms(&outcome, Duration::from_secs(10)), 0);
+}
+
+/// What is sent is missed after three periods at most, and what that end says is a packet
+/// that takes no longer than a frame.
+const BEATS_MISSED: Duration = Duration::from_us(3 * HEART_BEAT.as_ns() / 1_000 + 250);
+
+#[test]
+fn frames_that_come_all_the_time_are_missed_within_some_of_them() {
+    for seed in seeds() {
+        println!("TAKTOS_SEED={seed}"); // Shown only if the test fails.
+        let mut random = Random::new(seed);
+        let blueprint = Blueprint::one_flow_with_heart_beats();
+        let link = random.index(blueprint.links.len());
+        let silent_after = ASKING + random.time_below(Duration::from_ms(50));
+        let direction = [Direction::From(0), Direction::From(1), Direction::Both];
+        let lose = Fault::Impair {
+            link,
+            direction: direction[random.index(3)],
+            impairment: Impairment::Loss,
+            one_in: NonZeroU32::new(1),
+        };
+        let engine = match random.index(2) {
+            0 => Engine::Tables,
+            _ => Engine::Compiled { entries: 1_024 },
+        };
+        let faults = [(silent_after, lose)];
+
+        let outcome = run_by(
+            engine,
+            &blueprint,
+            &faults,
+            silent_after + Duration::from_ms(60),
+        );
+
+        let [flow] = &outcome.flows[..] else {
+            panic!("one flow was asked for");
+        };
+        assert_eq!(flow.accepted.cover, Some(Cover::Any));
+        assert_eq!(flow.record.late, 0, "{:?}", flow.record.latency.max());
+        assert_no_loss_after(&outcome, flow, silent_after + BEATS_MISSED);
+        assert!(flow.record.lost <= 6, "{} samples", flow.record.lost);
+        assert_eq!(false_alarms(&outcome, silent_after), 0);
+    }
+}
+
+/// A source that pauses is no broken link, and neither is one that sends less often than it
+/// has said.
+#[test]
+fn silence_of_the_source_is_not_taken_for_that_of_a_link() {
+    let mut blueprint = Blueprint::one_flow_with_heart_beats();
+    blueprint.wishes[0].kind = Kind::Greedy;
+    for bps in [100_000, 500_000, 2_000_000, 5_000_000] {
+        blueprint.wishes[0].rate = BitRate::from_bps(bps);
+        let outcome = run_by(Engine::Tables, &blueprint, &[], Duration::from_secs(6));
+
+        assert_eq!(outcome.flows[0].record.lost, 0, "{bps}");
+        assert_eq!(false_alarms(&outcome, Duration::from_secs(6)), 0, "{bps}");
+    }
 }
 
 /// Returns how often a link was lost before anything happened to it.

@@ -142,7 +142,16 @@ impl Egress {
 
     /// Takes a frame that came in by a port with a session, if it is one of the session's.
     #[cold]
-    pub(crate) fn hear_neighbour(&mut self, now: Instant, at: PortIndex, frame: &[u8]) -> bool {
+    pub(crate) fn hear_neighbour(
+        &mut self,
+        now: Instant,
+        at: PortIndex,
+        Arrival {
+            bytes: frame,
+            at: came,
+        }: Arrival<'_>,
+    ) -> bool {
+        self.frame_times.note_came(at, came);
         let port = &mut self.ports[at.at()];
         let Some(it) = port.bfd.as_deref_mut() else {
             return false;
@@ -151,7 +160,12 @@ impl Egress {
             return false;
         };
         let heard = match incoming {
-            Incoming::Packet(payload) => it.session.receive(now, payload),
+            Incoming::Packet(payload) => {
+                let times = &self.frame_times;
+                let left = |[from, to]: [Instant; 2]| times.left_between(at, from, to);
+                let heard = it.session.receive(now, payload);
+                heard.inspect(|()| it.session.heed_silence([now, came], left))
+            }
             Incoming::Bad(fault) => Err(fault),
             Incoming::Told => Ok(()),
             Incoming::Asked(asked) => {
@@ -199,6 +213,8 @@ impl Egress {
         let Some(mut it) = self.ports[at.at()].bfd.take() else {
             return;
         };
+        let times = &self.frame_times;
+        it.session.hear_frame(times.came(at), times.are_current());
         it.session.advance(now);
         while let Some((packet, proof)) = it.session.take(now) {
             let BfdKeeper {
@@ -218,6 +234,9 @@ impl Egress {
             self.bfd.due = self.bfd.due.min(due);
             self.wake_at(due);
         }
+        let heart_beat = it.session.heart_beat();
+        self.frame_times
+            .watch(at, heart_beat.filter(|_| !it.session.has_ended()));
         let port = &mut self.ports[at.at()];
         let is_live = it.is_live();
         port.bfd = (!it.session.has_ended()).then_some(it);

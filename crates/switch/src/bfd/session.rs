@@ -9,6 +9,14 @@
 //! Time in which whoever drives the session was held up does not count as silence: what
 //! arrived meanwhile is handed in later.
 //!
+//! Between switches of ours any frame says that the neighbour is there, not only a packet of
+//! the session. And where flows have to heal within some of their frames
+//! ([`SessionConfig::heart_beat_us`]), an end that heard no frame for three heart-beats says
+//! so: a packet of a session that is up gives "detection time expired" as its reason. The
+//! other end knows whether it had sent anything ([`heed_silence`](Session::heed_silence)); if
+//! so, the link is broken and the session down, long before packets are missed. Whoever is
+//! held up is late with that, and takes no link for broken that is not.
+//!
 //! # Left out
 //!
 //! Demand mode and echoes: packets that say that their sender will not send by itself are
@@ -16,8 +24,8 @@
 
 use units::{Duration, Instant, Seeded};
 use wire::bfd::{
-    Authentication, AuthenticationKind, ControlPacket, Diagnostic, Flags, Proof, SequenceNumber,
-    SessionConfig, State,
+    Authentication, AuthenticationKind, ControlPacket, Diagnostic, Encapsulation, Flags, Proof,
+    SequenceNumber, SessionConfig, State,
 };
 use wire::openflow::taktos::BfdCounters;
 
@@ -36,6 +44,11 @@ const PROMPT_INTERVALS: u64 = 4;
 const LATE_PARTS: u64 = 4;
 /// How often somebody who is told to end says so before.
 const FAREWELLS: u8 = 3;
+/// After how many heart-beats without a frame an end says that it hears nothing.
+const SILENT_BEATS: u64 = 3;
+/// In how many spans of that time frames must have been sent that were not heard: one may
+/// have been lost.
+const UNHEARD_SPANS: usize = 2;
 
 /// Why a packet does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +117,14 @@ pub(super) struct Session {
     heard: Option<Instant>,
     /// For how long since then nobody listened, as whoever drives the session was held up.
     deaf: Duration,
+    /// When a frame of any kind came last while the session was up, and whether those count
+    /// that are yet to be handed in.
+    frame_heard: Instant,
+    frames_are_current: bool,
+    /// For how long since then nobody listened.
+    frames_deaf: Duration,
+    /// Whether no frame came for too long.
+    is_silent: bool,
     /// When the next periodic packet is due.
     due: Instant,
     /// When a packet that says what is new may leave before its time, and when one that
@@ -135,6 +156,10 @@ impl Session {
             owes_final: false,
             heard: None,
             deaf: Duration::ZERO,
+            frame_heard: Instant::ZERO,
+            frames_are_current: false,
+            frames_deaf: Duration::ZERO,
+            is_silent: false,
             due: now,
             prompt_from: now,
             final_from: now,
@@ -283,6 +308,73 @@ impl Session {
         Ok(())
     }
 
+    /// Notes when a frame of any kind came last.
+    pub(super) fn hear_frame(&mut self, at: Instant, are_current: bool) {
+        self.frames_are_current = are_current;
+        if self.state == State::Up
+            && self.config.encapsulation == Encapsulation::Ethernet
+            && at > self.frame_heard
+        {
+            self.frame_heard = at;
+            self.frames_deaf = Duration::ZERO;
+        }
+    }
+
+    /// Returns how often a frame is to come while flows rely on that.
+    pub(super) fn heart_beat(&self) -> Option<Duration> {
+        let beat = self.config.heart_beat_us;
+        (beat > 0).then(|| us(beat))
+    }
+
+    /// Goes down if the neighbour, in the packet that [came](Self::receive) last, says that it
+    /// hears nothing although frames were sent to it: `left` returns in how many spans of
+    /// time between two instants some were.
+    pub(super) fn heed_silence(
+        &mut self,
+        [now, came]: [Instant; 2],
+        left: impl FnOnce([Instant; 2]) -> usize,
+    ) {
+        let remote = &self.remote;
+        let is_told = self.state == State::Up
+            && remote.state == State::Up
+            && remote.diagnostic == Diagnostic::DETECTION_TIME_EXPIRED;
+        let Some(beat) = self.heart_beat().filter(|_| is_told) else {
+            return;
+        };
+        // The last of them may have been under way when it said so.
+        let before =
+            |beats: u64| Instant::ZERO + came.saturating_since(Instant::ZERO + beat * beats);
+        let silence = [before(SILENT_BEATS), before(1)];
+        if left(silence) >= UNHEARD_SPANS {
+            self.counters.silences += 1;
+            self.go_down(now, Diagnostic::NEIGHBOUR_DOWN);
+        }
+    }
+
+    /// Returns when it will have been silent for too long, if nothing comes.
+    fn falls_silent(&self) -> Option<Instant> {
+        let beat = self.heart_beat().filter(|_| self.state == State::Up)?;
+        let heard = self.heard?.max(self.frame_heard);
+        Some(heard + beat * SILENT_BEATS + self.frames_deaf)
+    }
+
+    /// Notes whether any frame has come lately.
+    fn listen(&mut self, now: Instant) {
+        let Some(at) = self.falls_silent().filter(|at| now >= *at) else {
+            self.is_silent = false;
+            return;
+        };
+        if self.is_silent {
+            return;
+        }
+        let late = now.saturating_since(at);
+        let grace = self.heart_beat().unwrap_or_default().as_ns() / LATE_PARTS;
+        match !self.frames_are_current && late > Duration::from_ns(grace) {
+            true => self.frames_deaf += late,
+            false => self.is_silent = true,
+        }
+    }
+
     fn authenticate(
         &mut self,
         now: Instant,
@@ -356,6 +448,7 @@ impl Session {
     fn fall(&mut self, why: Diagnostic) {
         self.counters.downs += u64::from(self.state == State::Up);
         self.state = State::Down;
+        self.is_silent = false;
         self.diagnostic = why;
         self.polls = false;
         self.tx = Told::both(self.config.desired_min_tx_us.max(SLOW_US));
@@ -373,6 +466,7 @@ impl Session {
     /// Goes down if nothing was heard for too long, section 6.8.4; believes who has stayed up.
     pub(super) fn advance(&mut self, now: Instant) {
         self.liveness.advance(now);
+        self.listen(now);
         let Some(at) = self.expires().filter(|at| now >= *at) else {
             return;
         };
@@ -391,7 +485,8 @@ impl Session {
     }
 
     fn expires(&self) -> Option<Instant> {
-        Some(self.heard? + self.detection_time()? + self.deaf)
+        let heard = self.heard? + self.deaf;
+        Some(heard.max(self.frame_heard) + self.detection_time()?)
     }
 
     /// Returns when to come back at the latest.
@@ -407,6 +502,7 @@ impl Session {
             prompt,
             answer,
             self.expires(),
+            self.falls_silent().filter(|_| !self.is_silent),
             self.liveness.due(),
         ];
         times.into_iter().flatten().min()
@@ -454,7 +550,10 @@ impl Session {
     /// Returns what there is to say.
     fn packet(&self) -> ControlPacket {
         ControlPacket {
-            diagnostic: self.diagnostic,
+            diagnostic: match self.is_silent {
+                true => Diagnostic::DETECTION_TIME_EXPIRED,
+                false => self.diagnostic,
+            },
             state: self.state,
             flags: Flags::default(),
             detect_multiplier: self.config.detect_multiplier,

@@ -118,6 +118,8 @@ impl Form {
         pipeline.egress.hops.share(&mut memory);
         let streams = memory.give(Region::Streams);
         pipeline.egress.streams.share(streams, beginning);
+        let times = memory.give(Region::FrameTimes);
+        pipeline.egress.frame_times.share(times);
         let hop_lines = pipeline.egress.hops.end() / Region::HopKeys.record_words();
         let form = Self {
             store: Store::new(memory),

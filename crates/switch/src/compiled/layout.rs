@@ -21,7 +21,7 @@ pub mod modes;
 pub mod monitor;
 
 /// The version of the layout.
-pub const VERSION: u64 = 7;
+pub const VERSION: u64 = 8;
 
 /// A generation that never comes.
 pub const NEVER: u64 = u64::MAX;
@@ -69,10 +69,12 @@ pub enum Region {
     Hops,
     /// What is remembered of streams that go over several ways.
     Streams,
+    /// When frames came and left at a port whose neighbour is asked whether it is there.
+    FrameTimes,
 }
 
 impl Region {
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Settings,
         Self::Busy,
         Self::Ports,
@@ -95,6 +97,7 @@ impl Region {
         Self::HopKeys,
         Self::Hops,
         Self::Streams,
+        Self::FrameTimes,
     ];
 
     /// Returns the name by which a program in the kernel knows it.
@@ -123,6 +126,7 @@ impl Region {
             Self::HopKeys => "hop_keys",
             Self::Hops => "hops",
             Self::Streams => "streams",
+            Self::FrameTimes => "frame_times",
         }
     }
 
@@ -152,6 +156,7 @@ impl Region {
             Self::HopKeys => 8,
             Self::Hops => 96,
             Self::Streams => 16,
+            Self::FrameTimes => 24,
         }
     }
 }
@@ -587,6 +592,18 @@ pub mod arrival {
     pub const BYTES: usize = 1;
     /// Those that were given up before the first table.
     pub const DROPPED: usize = 2;
+}
+
+/// Words of a record of [`Region::FrameTimes`], in nanoseconds.
+pub mod frame_times {
+    /// Frames that leave are noted by spans of 2 to this; zero if nobody wants to know.
+    pub const SHIFT: usize = 0;
+    /// When a frame came last.
+    pub const CAME: usize = 1;
+    /// When a frame left last, in each of [`SPANS`] spans that come again and again. What
+    /// leaves through queue 0 is not noted: nothing bounds how long it waits there.
+    pub const LEFT: usize = 8;
+    pub const SPANS: usize = 16;
 }
 
 /// Words of a record of [`Region::Lookups`].

@@ -86,7 +86,7 @@ impl Sizes {
             Region::Hops => self.hops(),
             Region::Streams => self.streams(),
             Region::Busy => self.processors,
-            Region::Ports | Region::Arrivals => self.ports,
+            Region::Ports | Region::Arrivals | Region::FrameTimes => self.ports,
             Region::Queues => self.ports * QUEUES,
             Region::Tables | Region::Lookups => self.tables,
             Region::Masks => limit::MASKS + self.tables * MASKS_PER_TABLE,

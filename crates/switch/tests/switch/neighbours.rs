@@ -38,6 +38,7 @@ fn session(port: u32, encapsulation: Encapsulation) -> PortSession {
             desired_min_tx_us: 1_000,
             required_min_rx_us: 1_000,
             detect_multiplier: 3,
+            heart_beat_us: 0,
             authentication: None,
         },
     }
@@ -290,10 +291,15 @@ fn what_is_refused_changes_nothing() {
     let good = session(2, Encapsulation::Ethernet);
     let mut fast = good;
     fast.session.desired_min_tx_us = 99;
+    let mut over_ip = session(2, Encapsulation::Ipv4(ENDS));
+    over_ip.session.heart_beat_us = 300;
     for (bad, why) in [
         (session(4, Encapsulation::Ethernet), BfdFailed::BadPort),
         (session(1, Encapsulation::Ethernet), BfdFailed::PortTaken),
         (fast, BfdFailed::BadSession),
+        (with_heart_beat(99), BfdFailed::BadSession),
+        (with_heart_beat(10_001), BfdFailed::BadSession),
+        (over_ip, BfdFailed::BadSession),
     ] {
         let sessions = [good, bad];
         let sessions = Sequence::of(&sessions);
@@ -323,6 +329,123 @@ fn a_session_that_ends_says_so_and_leaves_its_port_live() {
     assert_eq!(reports(&mut world), []);
     world.run_until(world.now + Duration::from_secs(5));
     assert_eq!(world.take_sent(), []);
+}
+
+fn with_heart_beat(us: u32) -> PortSession {
+    let mut session = session(2, Encapsulation::Ethernet);
+    session.session.heart_beat_us = us;
+    session
+}
+
+#[test]
+fn any_frame_of_a_neighbour_says_that_it_is_there() {
+    for encapsulation in [Encapsulation::Ethernet, Encapsulation::Ipv4(ENDS)] {
+        let mut world = World::new(unpaced());
+        world.greet(CONTROLLER);
+        tell(&mut world, &[session(2, encapsulation)]);
+        world.frame(2, &framed(encapsulation, &said(State::Down, 0)));
+        bring_up(&mut world, encapsulation);
+
+        for _ in 0..20 {
+            world.run_until(world.now + Duration::from_us(2_500));
+            world.frame(2, &DATA);
+        }
+
+        // Other switches hold by the standard.
+        let is_ours = encapsulation == Encapsulation::Ethernet;
+        assert_eq!(reports(&mut world)[0].state == State::Up, is_ours);
+        world.run_until(world.now + Duration::from_ms(4));
+        assert_ne!(reports(&mut world)[0].state, State::Up);
+    }
+}
+
+#[test]
+fn whoever_hears_no_heart_beat_says_so_once_it_was_silent_for_three() {
+    let mut world = World::new(unpaced());
+    world.greet(CONTROLLER);
+    tell(&mut world, &[with_heart_beat(200)]);
+    bring_up(&mut world, Encapsulation::Ethernet);
+    let is_silent = |it: &ControlPacket| {
+        (it.state, it.diagnostic) == (State::Up, Diagnostic::DETECTION_TIME_EXPIRED)
+    };
+    world.take_sent();
+    for _ in 0..100 {
+        world.run_until(world.now + Duration::from_us(590));
+        world.frame(2, &DATA);
+    }
+    assert!(!packets(&mut world, 2).iter().any(is_silent));
+
+    world.run_until(world.now + Duration::from_us(599));
+    assert!(!packets(&mut world, 2).iter().any(is_silent));
+    world.run_until(world.now + Duration::from_us(1));
+    assert!(packets(&mut world, 2).iter().any(is_silent));
+
+    world.frame(2, &DATA);
+    world.run_until(world.now + Duration::from_us(500));
+    world.frame(2, &DATA);
+    world.take_sent();
+    world.run_until(world.now + Duration::from_us(500));
+    assert!(!packets(&mut world, 2).iter().any(is_silent));
+}
+
+/// Lets frames leave by port 2 this often for 20 ms, then has the neighbour say that it hears
+/// nothing; returns by which port frames leave then.
+fn taken_after_silence(beat: u32, every: Duration, queue: u32) -> (u32, BfdReport) {
+    let mut world = World::new(unpaced());
+    world.greet(CONTROLLER);
+    fail_over(&mut world);
+    let in_queue = [
+        wire::openflow::Action::SetQueue(wire::openflow::QueueId(queue)),
+        wire::openflow::Action::Group(GroupId(1)),
+    ];
+    world.add(2, &[from(1)], &in_queue);
+    tell(&mut world, &[with_heart_beat(beat)]);
+    bring_up(&mut world, Encapsulation::Ethernet);
+    let mine = reports(&mut world)[0].my_discriminator;
+    let up = framed(Encapsulation::Ethernet, &said(State::Up, mine));
+    let silent = ControlPacket {
+        diagnostic: Diagnostic::DETECTION_TIME_EXPIRED,
+        ..said(State::Up, mine)
+    };
+    let end = world.now + Duration::from_ms(20);
+    while world.now < end {
+        world.frame(1, &DATA);
+        world.frame(2, &up);
+        world.run_until(world.now + every);
+    }
+    world.frame(2, &framed(Encapsulation::Ethernet, &silent));
+    (taken(&mut world), reports(&mut world)[0])
+}
+
+#[test]
+fn a_neighbour_that_hears_nothing_of_what_was_sent_is_behind_a_broken_link() {
+    let (port, report) = taken_after_silence(300, Duration::from_us(250), 5);
+    assert_eq!(
+        (port, report.state, report.counters.silences),
+        (3, State::Down, 1)
+    );
+    assert_eq!(report.diagnostic, Diagnostic::NEIGHBOUR_DOWN);
+}
+
+#[test]
+fn silence_of_a_neighbour_to_which_nothing_was_sent_means_nothing() {
+    let millisecond = Duration::from_ms(1);
+    for (beat, every, queue) in [
+        // Nobody sends as often as a heart-beat.
+        (300, millisecond, 5),
+        // Such frames may wait for as long as they like.
+        (300, Duration::from_us(250), 0),
+        // Nobody wants to know.
+        (0, Duration::from_us(250), 5),
+    ] {
+        let (port, report) = taken_after_silence(beat, every, queue);
+        assert_eq!(
+            (port, report.counters.silences),
+            (2, 0),
+            "{beat} {every} {queue}"
+        );
+        assert!(report.is_live);
+    }
 }
 
 #[test]

@@ -49,6 +49,7 @@ impl FromStr for BfdChoice {
                 required_min_rx_us: us,
                 detect_multiplier: multiplier,
                 authentication: None,
+                heart_beat_us: 0,
             });
         let session = session.filter(SessionConfig::is_sound).ok_or(
             "an interval has whole microseconds, 100 µs to 60 s, and is multiplied by 1 to 255",

@@ -23,6 +23,7 @@ pub const COLUMNS: &[Column] = &[
     Column::right("ups", "ups"),
     Column::right("downs", "downs"),
     Column::right("damped", "damped"),
+    Column::right("silences", "silences"),
     Column::right("malformed", "malformed"),
     Column::right("hopped", "hopped"),
     Column::right("misdirected", "misdirected"),
@@ -71,6 +72,7 @@ fn row(report: &BfdReport) -> Value {
         "ups": of.ups,
         "downs": of.downs,
         "damped": of.damped,
+        "silences": of.silences,
     })
 }
 

@@ -24,6 +24,9 @@ pub struct SessionConfig {
     pub detect_multiplier: u8,
     /// How both prove who they are, if they do.
     pub authentication: Option<Authentication>,
+    /// The longest time between two frames of any kind while flows go over the link that are
+    /// to heal within a few of them; zero where nobody has to know. Between switches of ours.
+    pub heart_beat_us: u32,
 }
 
 /// The shortest time between two packets that an end may be told: a switch that is asked for
@@ -31,6 +34,8 @@ pub struct SessionConfig {
 pub const INTERVAL_MIN_US: u32 = 100;
 /// The longest one: a minute.
 pub const INTERVAL_MAX_US: u32 = 60_000_000;
+/// The longest time between two frames that count as heart-beats.
+pub const HEART_BEAT_MAX_US: u32 = 10_000;
 
 impl SessionConfig {
     /// Returns whether its numbers make sense.
@@ -40,5 +45,8 @@ impl SessionConfig {
         self.detect_multiplier > 0
             && interval.contains(&self.desired_min_tx_us)
             && interval.contains(&self.required_min_rx_us)
+            && (self.heart_beat_us == 0
+                || self.encapsulation == Encapsulation::Ethernet
+                    && (INTERVAL_MIN_US..=HEART_BEAT_MAX_US).contains(&self.heart_beat_us))
     }
 }

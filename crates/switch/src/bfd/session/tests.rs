@@ -9,6 +9,7 @@ const DELAY: Duration = Duration::from_us(20);
 
 fn config(us: u32, multiplier: u8) -> SessionConfig {
     SessionConfig {
+        heart_beat_us: 0,
         encapsulation: Encapsulation::Ethernet,
         desired_min_tx_us: us,
         required_min_rx_us: us,

@@ -60,6 +60,15 @@ pub struct Admit {
     /// controller.
     #[arg(long, requires = "interruption")]
     fast_failover: bool,
+    /// The longest time between two frames of the flow, if it is sent all the time: silent
+    /// faults are noticed after three of them, and interruptions may be as short as five
+    #[arg(
+        long,
+        value_name = "TIME",
+        requires = "fast_failover",
+        requires = "any_fault"
+    )]
+    heart_beat: Option<Duration>,
     /// Refuse a flow where no switch would drop what exceeds its contract, so that its source
     /// would have to be trusted.
     #[arg(long, value_name = "WHAT")]
@@ -201,6 +210,7 @@ fn protection(arguments: &Admit) -> Protection {
         Some(interruption) if arguments.fast_failover => Protection::FastFailover {
             interruption,
             covers,
+            heart_beat: arguments.heart_beat,
         },
         Some(interruption) => Protection::Restore {
             interruption,

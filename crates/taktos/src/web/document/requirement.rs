@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use units::{BitRate, DataSize, Delay};
+use wire::bfd::{HEART_BEAT_MAX_US, INTERVAL_MIN_US};
 use wire::ethernet::{EtherType, MacAddress};
 
 use super::modal::{ModesDocument, counted_at_lowest};
@@ -265,11 +266,22 @@ impl TryFrom<MatchDocument> for FlowMatch {
 /// Checks what is wanted when something breaks.
 fn check_protection(protection: Protection) -> Result<(), Unusable> {
     match protection.interruption() {
-        None => Ok(()),
+        None => {}
         Some((interruption, _)) => {
             let most = MAX_DELAY.round_up().as_ns();
-            within("protection.interruption_ns", interruption.as_ns(), 1, most)
+            within("protection.interruption_ns", interruption.as_ns(), 1, most)?;
         }
+    }
+    match protection {
+        Protection::FastFailover {
+            heart_beat: Some(beat),
+            ..
+        } => {
+            let [least, most] =
+                [INTERVAL_MIN_US, HEART_BEAT_MAX_US].map(|us| u64::from(us) * 1_000);
+            within("protection.heart_beat_ns", beat.as_ns(), least, most)
+        }
+        _ => Ok(()),
     }
 }
 

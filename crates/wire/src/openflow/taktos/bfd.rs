@@ -96,7 +96,8 @@ impl<'a> Element<'a> for PortSession {
             remote: Ipv4Addr::from(reader.array()?),
         };
         let length = usize::from(reader.u8()?);
-        reader.skip(3)?;
+        reader.skip(1)?;
+        let heart_beat_us = reader.u16()?.into();
         let secret = reader.take(SECRET_ROOM)?;
         let encapsulation = match encapsulation {
             0 => Encapsulation::Ethernet,
@@ -122,6 +123,7 @@ impl<'a> Element<'a> for PortSession {
             required_min_rx_us,
             detect_multiplier,
             authentication,
+            heart_beat_us,
         };
         Ok((Self { port, session }, reader.rest()))
     }
@@ -148,7 +150,9 @@ impl<'a> Element<'a> for PortSession {
             .u32(session.desired_min_tx_us)
             .u32(session.required_min_rx_us);
         writer.bytes(&ends[0].octets()).bytes(&ends[1].octets());
-        writer.u8(length).zeros::<3>().bytes(&room);
+        // One that is too long for its field is too long for a session as well.
+        let heart_beat = u16::try_from(session.heart_beat_us).unwrap_or(u16::MAX);
+        writer.u8(length).zeros::<1>().u16(heart_beat).bytes(&room);
     }
 }
 
@@ -194,10 +198,12 @@ pub struct BfdCounters {
     pub downs: u64,
     /// How often it came up and the port had to wait, since it had gone down not long ago.
     pub damped: u64,
+    /// How often the neighbour heard no frame of any kind though frames were sent.
+    pub silences: u64,
 }
 
 impl BfdCounters {
-    fn numbers(&self) -> [u64; 11] {
+    fn numbers(&self) -> [u64; 12] {
         [
             self.sent,
             self.received,
@@ -210,6 +216,7 @@ impl BfdCounters {
             self.ups,
             self.downs,
             self.damped,
+            self.silences,
         ]
     }
 
@@ -226,6 +233,7 @@ impl BfdCounters {
             ups: reader.u64()?,
             downs: reader.u64()?,
             damped: reader.u64()?,
+            silences: reader.u64()?,
         })
     }
 }

@@ -16,6 +16,7 @@ fn session(port: u32, kind: Option<AuthenticationKind>) -> PortSession {
             desired_min_tx_us: 1_000,
             required_min_rx_us: 2_000,
             detect_multiplier: 3,
+            heart_beat_us: if kind.is_none() { 350 } else { 0 },
             authentication: kind.map(|kind| Authentication {
                 kind,
                 key: 9,
@@ -104,11 +105,12 @@ fn a_report_stands_in_a_hundred_and_twenty_eight_bytes() {
             ups: 14,
             downs: 15,
             damped: 16,
+            silences: 17,
         },
     };
     let mut expected = vec![0, 0, 0, 1, 3, 2, 1, 3, 1, 1, 0, 0, 0, 0, 0, 0];
     expected.extend([0, 0, 0, 2, 0, 0, 0, 3]);
-    for number in 4..=16 {
+    for number in 4..=17 {
         expected.extend([0, 0, 0, 0, 0, 0, 0, number]);
     }
     let mut data = Vec::new();

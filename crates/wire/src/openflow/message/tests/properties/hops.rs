@@ -44,6 +44,7 @@ fn visit_sessions(seeds: &Seeds, visit: &mut dyn FnMut(&Message<'_>)) {
             desired_min_tx_us: seeds.u32(1),
             required_min_rx_us: seeds.u32(2),
             detect_multiplier: seeds.u8(3),
+            heart_beat_us: seeds.u16(4).into(),
             authentication: None,
         },
     };

@@ -1,0 +1,134 @@
+//! When frames of any kind came and left at ports with a session.
+//!
+//! That a frame came says that the neighbour is there as well as a packet of the session
+//! does. Where the neighbour hears nothing, what left tells whether it is the link or nobody
+//! had anything to send. Walks of the [compiled form](crate::compiled) note the same in the
+//! same words.
+
+use std::cell::Cell;
+
+use units::{Duration, Instant};
+
+use crate::compiled::layout::{Region, frame_times};
+use crate::compiled::{Record, Words};
+use crate::port::PortIndex;
+
+/// A span of time in which a frame may leave, or none: so many of them make a heart-beat.
+const SPANS_A_BEAT: u64 = 2;
+
+/// The times of all ports.
+#[derive(Debug)]
+pub(crate) struct FrameTimes {
+    words: Box<dyn Words>,
+    is_shared: bool,
+}
+
+impl FrameTimes {
+    pub(crate) fn new(ports: usize) -> Self {
+        let words = vec![Cell::new(0); ports * Region::FrameTimes.record_words()];
+        Self {
+            words: Box::new(words),
+            is_shared: false,
+        }
+    }
+
+    /// Keeps the times in words that walks write as well.
+    pub(crate) fn share(&mut self, words: Box<dyn Words>) {
+        self.words = words;
+        self.is_shared = true;
+    }
+
+    /// Returns whether the times are those of all frames that have come by now, also where
+    /// they are yet to be handed in.
+    pub(crate) const fn are_current(&self) -> bool {
+        self.is_shared
+    }
+
+    /// Notes from now on when frames leave, of which one is to leave this often; nothing if
+    /// nobody wants to know.
+    pub(crate) fn watch(&self, port: PortIndex, heart_beat: Option<Duration>) {
+        let shift = heart_beat.map_or(0, |beat| {
+            let span = (beat.as_ns() / SPANS_A_BEAT).max(2);
+            u64::from(span.next_power_of_two().ilog2())
+        });
+        let record = self.record(port);
+        if record.get(frame_times::SHIFT) != shift {
+            record.write(frame_times::LEFT, &[0; frame_times::SPANS]);
+            record.set(frame_times::SHIFT, shift);
+        }
+    }
+
+    pub(crate) fn note_came(&self, port: PortIndex, at: Instant) {
+        self.record(port).set(frame_times::CAME, at.as_ns());
+    }
+
+    pub(crate) fn note_left(&self, port: PortIndex, at: Instant) {
+        let record = self.record(port);
+        let shift = record.get(frame_times::SHIFT);
+        if shift > 0 {
+            let span = usize::try_from((at.as_ns() >> shift) % SPANS).expect("sixteen at most");
+            record.set(frame_times::LEFT + span, at.as_ns());
+        }
+    }
+
+    /// Returns when the last frame came.
+    pub(crate) fn came(&self, port: PortIndex) -> Instant {
+        Instant::from_ns(self.record(port).get(frame_times::CAME))
+    }
+
+    /// Returns in how many spans between two instants frames left.
+    pub(crate) fn left_between(&self, port: PortIndex, from: Instant, to: Instant) -> usize {
+        let left: [u64; frame_times::SPANS] = self.record(port).read(frame_times::LEFT);
+        let within = from.as_ns().max(1)..=to.as_ns();
+        left.iter().filter(|at| within.contains(at)).count()
+    }
+
+    fn record(&self, port: PortIndex) -> Record<'_> {
+        Record::of(self.words.as_ref(), Region::FrameTimes, port.at())
+    }
+}
+
+const SPANS: u64 = frame_times::SPANS as u64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PORT: PortIndex = PortIndex(1);
+    const BEAT: Duration = Duration::from_us(350);
+
+    fn at(us: u64) -> Instant {
+        Instant::ZERO + Duration::from_us(us)
+    }
+
+    #[test]
+    fn what_left_is_known_for_some_heart_beats_however_much_it_was() {
+        let times = FrameTimes::new(2);
+        times.watch(PORT, Some(BEAT));
+
+        for us in 10_000..20_000 {
+            times.note_left(PORT, at(us));
+        }
+
+        let three = BEAT * 3u64;
+        let asked = at(20_000);
+        assert!(times.left_between(PORT, asked - three, asked - BEAT) >= 2);
+        // Whoever asks a heart-beat later still knows.
+        let before = asked - BEAT;
+        assert!(times.left_between(PORT, before - three, before - BEAT) >= 2);
+        assert_eq!(times.left_between(PORT, at(20_000), at(30_000)), 0);
+        assert_eq!(times.left_between(PortIndex(0), at(0), at(30_000)), 0);
+    }
+
+    #[test]
+    fn nothing_is_noted_of_frames_that_leave_where_nobody_wants_to_know() {
+        let times = FrameTimes::new(2);
+        times.note_left(PORT, at(1));
+        times.watch(PORT, Some(BEAT));
+        times.note_left(PORT, at(2));
+        times.watch(PORT, None);
+        times.note_left(PORT, at(3));
+
+        assert_eq!(times.left_between(PORT, at(0), at(10)), 0);
+    }
+}
