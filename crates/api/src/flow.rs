@@ -215,7 +215,7 @@ pub enum Protection {
         #[serde(default)]
         covers: Cover,
         /// The longest time between two of its frames, if it is sent all the time: with it
-        /// a silent fault is noticed after three of them.
+        /// a link that is silent in one direction is noticed after three of them.
         #[serde(
             rename = "heart_beat_ns",
             default,
@@ -285,7 +285,9 @@ pub enum Cover {
     /// Links whose ends lose the carrier.
     #[default]
     CarrierLoss,
-    /// Silent faults of a link, that nobody reports, as well.
+    /// As well a link that brings nothing in one direction, which nobody reports.
+    OneWay,
+    /// All silent faults of a link as well.
     Any,
 }
 
@@ -295,6 +297,7 @@ impl Cover {
     pub const fn name(self) -> &'static str {
         match self {
             Self::CarrierLoss => "carrier-loss",
+            Self::OneWay => "one-way",
             Self::Any => "any",
         }
     }
@@ -304,6 +307,7 @@ impl fmt::Display for Cover {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::CarrierLoss => "carrier loss only",
+            Self::OneWay => "carrier loss and silence in one direction",
             Self::Any => "carrier loss and silent faults",
         })
     }

@@ -10,7 +10,7 @@
 //!
 //! A flow that is sent all the time may ask for less than packets can do: then its frames are
 //! heart-beats, and three that are missing are noticed by the switch behind the link, which
-//! asks the one before it whether it has sent any (`switch.md`).
+//! tells the one before it (`switch.md`). That takes a link that carries the other way.
 
 use calculus::admission::{MAX_DELAY, Request, Tree};
 use units::{BitRate, DataSize, Delay, Duration};
@@ -52,20 +52,12 @@ const KEY: u8 = 1;
 const HEART_BEATS: std::ops::RangeInclusive<Duration> =
     Duration::from_us(INTERVAL_MIN_US as u64)..=Duration::from_us(HEART_BEAT_MAX_US as u64);
 
-/// Returns the least interruption that switches can promise to a flow whatever fails: that
-/// of packets, or so many heart-beats, of which three are missed.
-#[must_use]
-pub fn least_interruption(protection: Protection) -> Duration {
-    let of_beats = heart_beat_of(protection).map(|beat| beat * PARTS);
-    of_beats.map_or(LEAST_INTERRUPTION, |least| least.min(LEAST_INTERRUPTION))
-}
-
 /// Returns how often frames of a flow come that count as heart-beats; nothing if they do not.
 #[must_use]
 pub fn heart_beat_of(protection: Protection) -> Option<Duration> {
     match protection {
         Protection::FastFailover {
-            covers: Cover::Any,
+            covers: Cover::OneWay | Cover::Any,
             heart_beat,
             ..
         } => heart_beat.filter(|beat| HEART_BEATS.contains(beat)),
@@ -76,6 +68,30 @@ pub fn heart_beat_of(protection: Protection) -> Option<Duration> {
     }
 }
 
+/// Returns the least interruption that switches can promise to a flow: so many heart-beats,
+/// of which three are missed, if that is to cover what they show; else that of packets.
+#[must_use]
+pub fn least_interruption(protection: Protection) -> Duration {
+    match protection.interruption() {
+        Some((_, Cover::OneWay)) => heart_beat_of(protection).map_or(LEAST_INTERRUPTION, |beat| {
+            LEAST_INTERRUPTION.min(beat * PARTS)
+        }),
+        _ => LEAST_INTERRUPTION,
+    }
+}
+
+/// Returns which failures switches notice in time that ask each other for the promise to a
+/// flow; nothing if they do not.
+#[must_use]
+pub fn cover_of(protection: Protection) -> Option<Cover> {
+    interval_for(protection)?;
+    let (interruption, _) = protection.interruption()?;
+    Some(match interruption >= LEAST_INTERRUPTION {
+        true => Cover::Any,
+        false => Cover::OneWay,
+    })
+}
+
 /// Returns how often switches have to ask their neighbours for the promise to a flow; nothing
 /// if they need not.
 #[must_use]
@@ -83,7 +99,7 @@ pub fn interval_for(protection: Protection) -> Option<Duration> {
     match protection {
         Protection::FastFailover {
             interruption,
-            covers: Cover::Any,
+            covers: Cover::OneWay | Cover::Any,
             ..
         } if interruption >= least_interruption(protection) => {
             let whole_us = Duration::from_us(interruption.as_ns() / 1_000 / PARTS);
@@ -204,7 +220,7 @@ mod tests {
             covers,
             heart_beat: Some(beat),
         };
-        let asked = |interruption, beat| interval_for(beating(interruption, Cover::Any, beat));
+        let asked = |interruption, beat| interval_for(beating(interruption, Cover::OneWay, beat));
 
         assert_eq!(asked(us(1_750), us(350)), Some(INTERVAL_MIN));
         assert_eq!(asked(us(1_749), us(350)), None);
@@ -212,6 +228,12 @@ mod tests {
         assert_eq!(asked(us(4_999), us(99)), None);
         assert_eq!(asked(us(4_999), us(2_000)), None);
         assert_eq!(asked(us(5_000), us(2_000)), Some(INTERVAL_MIN));
+        let covered = |interruption| cover_of(beating(interruption, Cover::OneWay, us(350)));
+        assert_eq!(covered(us(1_749)), None);
+        assert_eq!(covered(us(4_999)), Some(Cover::OneWay));
+        assert_eq!(covered(us(5_000)), Some(Cover::Any));
+        // What is silent in both directions is noticed by packets alone.
+        assert_eq!(interval_for(beating(us(4_999), Cover::Any, us(350))), None);
         let carrier = beating(us(2_000), Cover::CarrierLoss, us(350));
         assert_eq!(
             (interval_for(carrier), heart_beat_of(carrier)),

@@ -30,6 +30,8 @@ use modes::{
 const VERSION: u8 = 1;
 /// Marks an interruption that is to cover silent faults, too; none is that long.
 const COVERS_ANY: u64 = 1 << 63;
+/// Marks one that is to cover links that bring nothing in one direction.
+const COVERS_ONE_WAY: u64 = 1 << 60;
 /// Marks the class of a flow whose excess goes on as best effort; none is that high.
 const GOES_ON: u8 = 1 << 7;
 /// Set in an interruption that switches keep to by themselves.
@@ -263,6 +265,7 @@ fn stored_protection(protection: Protection) -> Option<u64> {
     let (interruption, covers) = protection.interruption()?;
     let covers = match covers {
         Cover::CarrierLoss => 0,
+        Cover::OneWay => COVERS_ONE_WAY,
         Cover::Any => COVERS_ANY,
     };
     let heals = match protection {
@@ -282,10 +285,12 @@ fn loaded_protection(stored: Option<u64>) -> Protection {
     if stored == IS_SEAMLESS {
         return Protection::Seamless;
     }
-    let interruption = Duration::from_ns(stored & !(COVERS_ANY | HEALED_LOCALLY | HEART_BEAT));
+    let marks = COVERS_ANY | COVERS_ONE_WAY | HEALED_LOCALLY | HEART_BEAT;
+    let interruption = Duration::from_ns(stored & !marks);
     let heart_beat = Duration::from_us((stored & HEART_BEAT) >> HEART_BEAT_AT);
-    let covers = match stored & COVERS_ANY {
-        0 => Cover::CarrierLoss,
+    let covers = match (stored & COVERS_ANY, stored & COVERS_ONE_WAY) {
+        (0, 0) => Cover::CarrierLoss,
+        (0, _) => Cover::OneWay,
         _ => Cover::Any,
     };
     match stored & HEALED_LOCALLY {

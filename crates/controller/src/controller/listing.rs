@@ -101,9 +101,7 @@ impl Promises {
             return Some(Cover::Any);
         }
         let (interruption, _) = protection.interruption()?;
-        match neighbour_sessions::interval_for(protection) {
-            Some(_) => Some(Cover::Any),
-            None => Some(ctx.timers.cover(interruption)),
-        }
+        let by_switches = neighbour_sessions::cover_of(protection);
+        Some(by_switches.unwrap_or_else(|| ctx.timers.cover(interruption)))
     }
 }

@@ -18,7 +18,8 @@ use measure::unseen::Unseen;
 use measure::verdict::{Assessment, Bound, Circumstances, Disturbance, Effect, assess};
 use measure::{FlowIndex, FlowPlan};
 use scenario::{
-    Change, Flow, Impairment, LinkIndex, Node, Protection, Scenario, SwitchIndex, Traffic,
+    Change, Direction, Flow, Impairment, LinkIndex, Node, Protection, Scenario, SwitchIndex,
+    Traffic,
 };
 use units::{Duration, Instant};
 
@@ -260,8 +261,14 @@ pub(super) fn disturbances(
                 link,
                 impairment: Impairment::Loss,
                 one_in: Some(NonZeroU32::MIN),
-                ..
-            } => accepted.cover == Some(Cover::Any) && atlas.links_of(flow, route).contains(link),
+                direction,
+            } => {
+                let least = match direction {
+                    Direction::Both => Cover::Any,
+                    Direction::From(_) => Cover::OneWay,
+                };
+                accepted.cover >= Some(least) && atlas.links_of(flow, route).contains(link)
+            }
             Change::Heal(_)
             | Change::SwitchRestart(_)
             | Change::Impair { .. }

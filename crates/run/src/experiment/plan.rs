@@ -367,7 +367,10 @@ fn protection(flow: &Flow) -> Protection {
         },
         scenario::Protection::HeartBeat { interruption } => Protection::FastFailover {
             interruption,
-            covers: Cover::Any,
+            covers: match interruption >= neighbour_sessions::LEAST_INTERRUPTION {
+                true => Cover::Any,
+                false => Cover::OneWay,
+            },
             heart_beat: match &flow.traffic {
                 scenario::Traffic::SampledValues(sent) => Some(sent.period + sent.jitter),
                 _ => None,

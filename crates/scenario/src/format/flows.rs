@@ -412,7 +412,7 @@ const PROTECTION: KeyShape = key(
     "what happens when a link on its path breaks: it waits, or it is restored by the controller on \
      an alternative path, or the switch there sends it on by another port by itself, within \
      `interruption`, which (\"heart-beat\", of Sampled Values) may be a few periods and covers \
-     silent faults, or (\"seamless\", with a deadline) no frame is lost, \
+     links that bring nothing in one direction, or (\"seamless\", with a deadline) no frame is lost, \
      since two ways carry it at the same time; default \"none\"",
 );
 

@@ -552,7 +552,7 @@ pub(super) fn protection(record: &LayeredTable<'_>, problems: &mut Problems) -> 
     let covers_any_fault = record.choice("covers") == Some(COVERS_ANY);
     if beats && record.has("covers") && !covers_any_fault {
         let mistake = Mistake::Contradiction {
-            sentence: "heart-beats cover any fault".to_owned(),
+            sentence: "heart-beats cover more than that".to_owned(),
             help: "leave `covers` out".to_owned(),
         };
         problems.report(record.place_of("covers"), mistake);

@@ -460,7 +460,7 @@ impl Blueprint {
                 },
                 HealedBy::HeartBeats => Protection::FastFailover {
                     interruption: HEART_BEAT * 5u64,
-                    covers: Cover::Any,
+                    covers: Cover::OneWay,
                     heart_beat: Some(HEART_BEAT),
                 },
             },

@@ -60,14 +60,10 @@ pub struct Admit {
     /// controller.
     #[arg(long, requires = "interruption")]
     fast_failover: bool,
-    /// The longest time between two frames of the flow, if it is sent all the time: silent
-    /// faults are noticed after three of them, and interruptions may be as short as five
-    #[arg(
-        long,
-        value_name = "TIME",
-        requires = "fast_failover",
-        requires = "any_fault"
-    )]
+    /// The longest time between two frames of the flow, if it is sent all the time: links
+    /// that bring nothing in one direction are noticed after three of them, and interruptions
+    /// may be as short as five.
+    #[arg(long, value_name = "TIME", requires = "fast_failover")]
     heart_beat: Option<Duration>,
     /// Refuse a flow where no switch would drop what exceeds its contract, so that its source
     /// would have to be trusted.
@@ -201,9 +197,10 @@ fn single(name: &str, arguments: &Admit) -> RequirementDocument {
 }
 
 fn protection(arguments: &Admit) -> Protection {
-    let covers = match arguments.any_fault {
-        true => Cover::Any,
-        false => Cover::CarrierLoss,
+    let covers = match (arguments.any_fault, arguments.heart_beat) {
+        (true, _) => Cover::Any,
+        (false, Some(_)) => Cover::OneWay,
+        (false, None) => Cover::CarrierLoss,
     };
     match arguments.interruption {
         None => Protection::None,
