@@ -14,7 +14,8 @@ use units::{Duration, Instant};
 use super::load::load;
 use super::mode_changes::describe_mode_event;
 
-use super::world::World;
+use super::route::Atlas;
+use super::world::{Plug, Wish, World};
 use super::{Admission, Audience, Experiment, ExperimentError, Run, errors};
 
 /// Time between the last decision and the first frame.
@@ -69,6 +70,9 @@ impl Experiment<'_> {
                 to.happened(at.saturating_since(start), &describe(scenario, change));
                 moved.extend(moves(change));
             }
+            while let Some(wish) = to.wish() {
+                self.change_by_hand(world, wish, start, to);
+            }
             while let Some((from, text)) = wrongs.next_if(|(from, _)| start + *from <= now) {
                 to.happened(from, &text);
             }
@@ -96,6 +100,28 @@ impl Experiment<'_> {
             run.said.extend(world.listen(drained)?);
         }
         Ok(run)
+    }
+}
+
+impl Experiment<'_> {
+    /// Cuts or heals a link of the scenario as somebody who watches wants it.
+    fn change_by_hand(
+        &self,
+        world: &mut dyn World,
+        wish: Wish,
+        start: Instant,
+        to: &mut dyn Audience,
+    ) {
+        let Some(link) = Atlas::new(self.scenario).between(wish.link) else {
+            return;
+        };
+        let change = match wish.plug {
+            Plug::Out => Change::Cut(link),
+            Plug::In => Change::Heal(link),
+        };
+        let text = format!("{} by hand", describe(self.scenario, change));
+        to.happened(world.now().saturating_since(start), &text);
+        world.change(change);
     }
 }
 

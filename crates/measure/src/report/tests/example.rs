@@ -197,6 +197,7 @@ fn report_of(recipes: &[Recipe]) -> Report {
         }),
         flows,
         events: events(outages),
+        by_hand: Vec::new(),
         platform: platform(&stalls, &interruptions),
         culprits: Vec::new(),
         modes: None,
@@ -436,6 +437,7 @@ fn events([cut, healed]: [BTreeMap<String, u64>; 2]) -> Vec<EventReport> {
         target: "s1-s2".to_owned(),
         outage_ns,
         restoration,
+        is_by_hand: false,
     };
     let restoration = Restoration {
         detection_ns: 1_720_000,
