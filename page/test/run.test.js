@@ -28,6 +28,16 @@ test('a run says in a sentence, a list, a map and a curve whether every promise 
   await picture(page, 'page-run');
 });
 
+test('a run in virtual time says how far it is, and then what came of it', async (t) => {
+  const run = taktos(t, 'run', 'scenarios/substation.toml', '--world', 'sim', '--duration', '14 s', '--out', folder(t), '--page=127.0.0.1:0');
+  const page = await open(t, await browser(t), await run.line('page: '));
+
+  await sentence(page).filter({ hasText: /has come to \d+ s of 14 s/ }).waitFor();
+  await accessible(page);
+
+  await sentence(page).filter({ hasText: '11 of 11 guarantees held.' }).waitFor({ timeout: 120000 });
+});
+
 test('a flow shows its way, how its bound is calculated, and what that rests on', async (t) => {
   const url = await shown(t);
   const page = await open(t, await browser(t), url, { dark: true });

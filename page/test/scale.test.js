@@ -57,8 +57,8 @@ function observed(flows, second, links) {
   };
 }
 
-/** Plays the controller, with news of all flows each second. */
-async function played(t, flows) {
+/** Plays the controller, with news of all flows each second, or so often. */
+async function played(t, flows, paceMs = 1000) {
   const page = network(flows);
   const server = createServer((request, response) => {
     const path = new URL(request.url, 'http://here').pathname;
@@ -72,8 +72,13 @@ async function played(t, flows) {
       response.writeHead(200, { 'Content-Type': 'text/event-stream' });
       response.write('retry: 1000\n\n');
       let second = 1;
-      const tell = () => response.write(`event: observed\ndata: ${JSON.stringify(observed(flows, second += 1, page.topology.links))}\n\n`);
-      const timer = setInterval(tell, 1000);
+      const tell = () => {
+        response.write(`event: observed\ndata: ${JSON.stringify(observed(flows, second += 1, page.topology.links))}\n\n`);
+        if (second % 20) return;
+        const event = { id: second, at_ns: DAY_NS + second * 1e9, kind: 'promise-changed', flow: 1 + (second % flows), name: 'f', promise: 'holds', travels: { way: 'base' } };
+        response.write(`event: promise-changed\ndata: ${JSON.stringify(event)}\n\n`);
+      };
+      const timer = setInterval(tell, paceMs);
       return response.on('close', () => clearInterval(timer));
     }
     const answers = { '/api/v1/page': page, '/api/v1/caller': { name: 'viewer', role: 'read' }, '/api/v1/events/latest': { events: [] } };
@@ -93,7 +98,9 @@ async function watched(t, page, name, seconds, meanwhile = async () => {}) {
   await page.evaluate(() => {
     window.tasks = [];
     window.frames = 0;
-    new PerformanceObserver((list) => window.tasks.push(...list.getEntries().map((it) => it.duration))).observe({ entryTypes: ['longtask'] });
+    // Who watches a second time is told once.
+    window.watching ??= new PerformanceObserver((list) => window.tasks.push(...list.getEntries().map((it) => it.duration)));
+    window.watching.observe({ entryTypes: ['longtask'] });
     const count = () => {
       window.frames += 1;
       requestAnimationFrame(count);
@@ -147,6 +154,8 @@ test('a thousand flows that change each second are shown as they change', async 
   assert.match(await alone.textContent(), /^f500: /);
   await page.getByPlaceholder('Find flows and hosts').fill('');
   await page.getByRole('button', { name: 'Show all switches' }).click();
+  await page.waitForFunction(() => document.querySelectorAll('g.node').length === 205);
+  await page.waitForTimeout(500);
   await watched(t, page, '1,000 flows, 205 switches one by one', 10);
 });
 
@@ -162,4 +171,31 @@ test('of ten thousand rows those are drawn that are seen', async (t) => {
   await list.focus();
   await page.keyboard.press('End');
   await page.locator('[role=option][aria-posinset="10000"]').waitFor();
+});
+
+// For so many minutes; ten times as much happens meanwhile as usually does.
+const minutes = Number(process.env.TAKTOS_SOAK_MINUTES ?? 0);
+test('what the page keeps does not grow', { skip: minutes ? false : 'TAKTOS_SOAK_MINUTES says for how long' }, async (t) => {
+  const url = await played(t, 1000, 100);
+  const page = await open(t, await browser(t), url);
+  await sentence(page).filter({ hasText: '1000 of 1000' }).waitFor();
+  const session = await page.context().newCDPSession(page);
+  const heap = async () => {
+    await session.send('HeapProfiler.collectGarbage');
+    const { usedSize } = await session.send('Runtime.getHeapUsage');
+    const nodes = await page.evaluate(() => document.querySelectorAll('*').length);
+    return { mb: usedSize / 1e6, nodes };
+  };
+
+  const kept = [];
+  for (let minute = 0; minute <= minutes; minute += 1) {
+    kept.push(await heap());
+    t.diagnostic(`after ${minute} min: ${kept.at(-1).mb.toFixed(2)} MB, ${kept.at(-1).nodes} elements`);
+    if (minute < minutes) await page.waitForTimeout(60000);
+  }
+
+  // Up to 500 events and an hour of samples are kept; the rest is as it was.
+  const [first, last] = [kept[Math.min(1, minutes)], kept.at(-1)];
+  assert.ok(last.mb < first.mb + 6, `${first.mb} MB, then ${last.mb} MB`);
+  assert.ok(last.nodes < first.nodes + 700, `${first.nodes} elements, then ${last.nodes}`);
 });

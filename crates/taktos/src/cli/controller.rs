@@ -232,6 +232,7 @@ fn run(arguments: &ControllerArgs, config: Config) -> Result<Exit, StartError> {
             Some(_) => None,
             None => data.as_ref().map(DataFolder::store_file),
         },
+        places: network::places(arguments.network.as_deref()),
         ..terms
     };
     let handle = start(doors.take_plain(), config.clone(), etcd, data)?;

@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use crate::tls::{TlsError, TlsFiles};
 use crate::web::Terms;
-use crate::web::gate::Gate;
 use crate::web::gate::tokens::{Tokens, TokensError};
+use crate::web::gate::{Gate, Role};
 
 /// Where programs ask.
 const HTTP: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8181);
@@ -74,15 +74,13 @@ impl Programs {
             peer_name: None,
         };
         let tls = enciphered.then(|| files.listening()).transpose()?;
+        let gate = match &self.tokens {
+            Some(path) => Gate::Tokens(Tokens::read(path)?),
+            None => Gate::Loopback(Role::Administer),
+        };
         Ok(Terms {
-            id: String::new(),
-            gate: match &self.tokens {
-                Some(path) => Gate::Tokens(Tokens::read(path)?),
-                None => Gate::Loopback,
-            },
             tls,
-            audit: None,
-            store: None,
+            ..Terms::new(String::new(), gate)
         })
     }
 
