@@ -58,8 +58,9 @@ function observed(flows, second, links) {
 }
 
 /** Plays the controller, with news of all flows each second, or so often. */
-async function played(t, flows, paceMs = 1000) {
+async function played(t, flows, paceMs = 1000, change = () => {}) {
   const page = network(flows);
+  change(page);
   const server = createServer((request, response) => {
     const path = new URL(request.url, 'http://here').pathname;
     const file = path === '/' ? 'index.html' : path.startsWith('/page/') ? path.slice(6) : null;
@@ -115,6 +116,42 @@ async function watched(t, page, name, seconds, meanwhile = async () => {}) {
   const { tasks, frames } = await page.evaluate(() => ({ tasks: window.tasks, frames: window.frames }));
   t.diagnostic(`${name}: ${tasks.length} tasks of 50 ms or more in ${seconds} s, the longest ${Math.max(0, ...tasks)} ms; ${(frames / seconds).toFixed(0)} frames a second`);
 }
+
+test('each state of a promise has a sign and a word of its own, and the sentence has the tone of the worst', async (t) => {
+  const [DEADLINE, BOUND] = [5_000_000, 2_000_000];
+  const states = [
+    [{ promise: 'broken', promise_cause: 'a switch does not take its entry' }, 1e6, '✕', 'broken', 'bad'],
+    [{ promise: 'not-covered' }, 1e6, '✕', 'not covered', 'bad'],
+    [{ promise: 'holds' }, DEADLINE + 1, '▲', 'may have been late', 'warn'],
+    [{ promise: 'holds' }, BOUND + 100, '▲', 'later than calculated', 'warn'],
+    [{ promise: 'disturbed' }, 1e6, '◆', 'disturbed', 'warn'],
+    [{ promise: 'unknown' }, 1e6, '?', 'unknown', 'warn'],
+    [{ promise: 'holds', promise_cause: 'link 1:2-2:2 on one of its two ways is broken' }, 1e6, '◐', 'holds on one of two ways', 'warn'],
+    [{ promise: 'holds' }, 1e6, '✓', 'holds', 'good'],
+    [{ promise: 'none', deadline_ns: null, guarantee_ns: null }, 1e6, '·', 'best effort', 'none'],
+  ];
+  const opened = await browser(t);
+  for (const from of [0, 2, 7, 8]) {
+    const given = states.slice(from);
+    const url = await played(t, given.length, 1e9, (page) => given.forEach(([promise, seen], at) => {
+      Object.assign(page.flows[at], promise);
+      page.observed.flows[at][1] = seen;
+    }));
+    const page = await open(t, opened, url);
+
+    await page.locator(`header.strip.${given[0][4]}`).waitFor();
+    for (const [at, [, , mark, word]] of given.entries()) {
+      const row = page.getByRole('option', { name: `f${at + 1}: ${word};` });
+      assert.equal(await row.locator('.mark').textContent(), mark);
+    }
+    const holding = given.filter(([, , mark]) => '◐✓'.includes(mark)).length;
+    const promised = given.filter(([{ promise }]) => promise !== 'none').length;
+    const words = promised ? `${holding} of ${promised} guarantees hold.` : 'Nothing is promised yet.';
+    await sentence(page).filter({ hasText: words }).waitFor();
+    await accessible(page);
+    await page.close();
+  }
+});
 
 test('205 switches are shown in groups that open, and all at once where that is wanted', async (t) => {
   const url = await played(t, 1000);

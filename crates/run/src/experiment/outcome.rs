@@ -281,14 +281,10 @@ fn event_report(
     facts: &Facts<'_>,
     happenings: &[Happening],
     place: usize,
-    Happening {
-        at,
-        change,
-        is_by_hand,
-    }: Happening,
+    happening: Happening,
     judged: &[(FlowReport, Option<Assessment>)],
 ) -> EventReport {
-    let scenario = facts.scenario;
+    let (scenario, Happening { at, change, .. }) = (facts.scenario, happening);
     let link_name = |link: LinkIndex| scenario.links[link.0].name.clone();
     let switch_name = |switch: SwitchIndex| scenario.switches[switch.0].name.clone();
     let (kind, target) = match change {
@@ -347,7 +343,7 @@ fn event_report(
         target,
         outage_ns: outages.collect(),
         restoration,
-        is_by_hand,
+        is_by_hand: happening.is_by_hand,
     }
 }
 

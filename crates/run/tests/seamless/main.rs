@@ -98,7 +98,7 @@ fn a_cut_by_hand_counts_as_one_of_the_scenario_and_is_told_as_what_it_is() {
     assert!(planned.events.iter().all(|it| !it.is_by_hand));
 }
 
-/// Cuts the first link after a second, heals it after two, and asks for one that there is not.
+/// Cuts the link s1-s2 after a second, heals it after two, and asks for one that there is not.
 #[derive(Default)]
 struct Hand {
     elapsed: Duration,
@@ -113,10 +113,12 @@ impl Audience for Hand {
         self.elapsed = elapsed;
     }
     fn wish(&mut self) -> Option<Wish> {
+        // s1-s2 as the controller calls it: the first port of s1 is that of its host.
+        let there = "1:2-2:1";
         let wishes = [
-            (1, "1:1-2:1", Plug::Out),
+            (1, there, Plug::Out),
             (1, "1:9-2:9", Plug::Out),
-            (2, "1:1-2:1", Plug::In),
+            (2, there, Plug::In),
         ];
         let (at, link, plug) = *wishes.get(self.done)?;
         if self.elapsed < Duration::from_secs(at) {

@@ -1,7 +1,7 @@
 //! `taktos run`: the main job.
 
 use std::io::{self, IsTerminal};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -69,10 +69,7 @@ pub fn run(arguments: &RunArgs) -> Exit {
     if let Err(exit) = scenario_file::settle_queues(&mut scenario, &stop) {
         return exit;
     }
-    let page = match offer_page(page, arguments, &scenario, (place, folder.path())) {
-        Ok(page) => page,
-        Err(exit) => return exit,
-    };
+    let page = offer_page(page, arguments, &scenario, (place, folder.path()));
     let names = scenario.flows.iter().map(|flow| flow.name.clone());
     let mut screen = Screen::new(names.collect(), page);
     let experiment = Experiment {
@@ -89,16 +86,21 @@ pub fn run(arguments: &RunArgs) -> Exit {
     match outcome {
         Ok(mut report) => {
             report.by_hand = page.as_mut().map(RunPage::end_live).unwrap_or_default();
-            let captures = match scenario.measurement.capture {
-                Capture::Nothing => None,
-                Capture::Everything | Capture::Links(_) => Some(folder.captures()),
-            };
+            let captures = captures(&scenario, &folder);
             let exit = conclude(arguments, &folder, captures.as_deref(), &report);
             drop(folder);
             let page = page.filter(|_| arguments.page.is_some());
             page.map_or(exit, |page| keep_showing(page, &report, &stop, exit))
         }
         Err(error) => explain(&error),
+    }
+}
+
+/// Returns the folder of the captures of a run, if it makes any.
+fn captures(scenario: &Scenario, folder: &ReportFolder) -> Option<PathBuf> {
+    match scenario.measurement.capture {
+        Capture::Nothing => None,
+        Capture::Everything | Capture::Links(_) => Some(folder.captures()),
     }
 }
 
@@ -131,7 +133,7 @@ fn offer_page(
     arguments: &RunArgs,
     scenario: &Scenario,
     (place, folder): (WorldChoice, &Path),
-) -> Result<Option<RunPage>, Exit> {
+) -> Option<RunPage> {
     let (is_live, is_asked) = (
         matches!(place, WorldChoice::Lab(_)),
         arguments.page.is_some(),
@@ -141,14 +143,11 @@ fn offer_page(
         (true, true) => page,
         (true, false) => {
             let more = " while it runs, in a browser";
-            let announced = page.map(|page| page.announce(more)).transpose();
-            if let Ok(None) = announced {
+            let announced = page.and_then(|page| page.announce(more).ok());
+            if announced.is_none() {
                 say("page: `--page` shows the run in a browser while it runs");
             }
-            announced.map_err(|error| {
-                say(format_args!("taktos: --page: {error}"));
-                Exit::Lacking
-            })?
+            announced
         }
         (false, true) => {
             say(
@@ -164,7 +163,7 @@ fn offer_page(
             None
         }
     };
-    Ok(page.map(|page| page.of(scenario, arguments.page_role)))
+    page.map(|page| page.of(scenario, arguments.page_role))
 }
 
 /// Leaves what came of a run on the page until the user has seen enough.

@@ -1,10 +1,11 @@
 //! Where programs ask the controller, and who may.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::network::places;
 use crate::tls::{TlsError, TlsFiles};
 use crate::web::Terms;
 use crate::web::gate::tokens::{Tokens, TokensError};
@@ -55,13 +56,13 @@ impl Programs {
         self.http
     }
 
-    /// Returns how they are served; what the controller is called, and where it logs,
-    /// is left open.
+    /// Returns how they are served, of a network that this file describes; what the controller
+    /// is called, and where it logs, is left open.
     ///
     /// # Errors
     ///
     /// If that would be unsafe, or a file cannot be used.
-    pub fn terms(&self) -> Result<Terms, ProgramsError> {
+    pub fn terms(&self, network: Option<&Path>) -> Result<Terms, ProgramsError> {
         let enciphered = self.is_enciphered();
         if !self.http.ip().is_loopback() && (!enciphered || self.tokens.is_none()) {
             return Err(ProgramsError::Open(self.http));
@@ -80,6 +81,7 @@ impl Programs {
         };
         Ok(Terms {
             tls,
+            places: places(network),
             ..Terms::new(String::new(), gate)
         })
     }
