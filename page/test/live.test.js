@@ -110,7 +110,7 @@ test('a link is cut and healed by hand, the promise holds by the other way, and 
 });
 
 test('who is not told otherwise looks at a run and changes nothing', { skip }, async (t) => {
-  const { run } = seamless(t, 12);
+  const { run } = seamless(t, 40);
   const page = await open(t, await browser(t), await run.line('page: '), { expects: /403|404|ERR_/ });
 
   await page.getByText('local: may read').waitFor();
