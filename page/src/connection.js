@@ -8,6 +8,7 @@ const REFRESH_MS = 300;
 const SILENCE_MS = 40000;
 const EVENTS_KEPT = 500;
 const SAMPLES_KEPT = 3600;
+const FLOWS_AT_ONCE = 1000;
 
 export class Connection {
   #tell;
@@ -149,13 +150,22 @@ export class Connection {
       for (const flow of said.flows) this.#flows.set(flow[0], flow);
       for (const port of said.ports) this.#ports.set(`${port[0]}:${port[1]}`, port);
       this.#page.observed.at_ns = said.at_ns;
-      this.#tell({ observed: said });
+      this.#tellObserved(said);
       return;
     }
     if (this.#events.some((it) => it.id === said.id && it.at_ns === said.at_ns)) return;
     this.#events = [...this.#events.slice(1 - EVENTS_KEPT), said];
     this.#tell({ event: said });
     this.#refresh();
+  }
+
+  /** Tells of many flows in parts, each of which a tab takes in at once. */
+  #tellObserved({ at_ns, flows, ports }) {
+    for (let at = 0; at + FLOWS_AT_ONCE < flows.length; at += FLOWS_AT_ONCE) {
+      this.#tell({ observed: { at_ns, flows: flows.slice(at, at + FLOWS_AT_ONCE), ports: [], isPart: true } });
+    }
+    const rest = flows.length && (flows.length - 1) % FLOWS_AT_ONCE + 1;
+    this.#tell({ observed: { at_ns, flows: flows.slice(flows.length - rest), ports } });
   }
 
   /** Notes once a second how late the frames of each class have been at most. */

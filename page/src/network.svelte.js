@@ -12,6 +12,7 @@ export const STATES = {
   overdue: { mark: '▲', tone: 'warn', word: 'may have been late' },
   exceeded: { mark: '▲', tone: 'warn', word: 'later than calculated' },
   disturbed: { mark: '◆', tone: 'warn', word: 'disturbed' },
+  'one-way': { mark: '◐', tone: 'warn', word: 'holds on one of two ways' },
   unknown: { mark: '?', tone: 'warn', word: 'unknown' },
   'not-judged': { mark: '?', tone: 'warn', word: 'not judged' },
   refused: { mark: '⊘', tone: 'none', word: 'refused' },
@@ -19,6 +20,9 @@ export const STATES = {
   none: { mark: '·', tone: 'none', word: 'best effort' },
 };
 const BAD = ['broken', 'late', 'not-covered'];
+const HOLDING = ['holds', 'one-way'];
+/** In so many frames what lies on links is drawn anew, each time a part of them. */
+export const PARTS = 8;
 
 class Network {
   /** `controller`, or `run` for one that is over. */
@@ -31,6 +35,8 @@ class Network {
   instance = $state.raw(null);
   /** The criticality mode, where the network has any. */
   mode = $state.raw(null);
+  /** How far a run in virtual time is, while it lasts. */
+  progress = $state.raw(null);
   /** Facts of a run, for its evidence. */
   run = $state.raw(null);
   rows = [];
@@ -39,6 +45,11 @@ class Network {
   /** Counts changes of rows, which are too many to be watched one by one, and of samples. */
   tick = $state(0);
   beat = $state(0);
+  /** The same of what lies on links, for each part of them. */
+  pulses = $state(new Array(PARTS).fill(0));
+  /** Whether links can be cut and healed by hand. */
+  cables = $state(false);
+  #pulsing = null;
   byId = new Map();
   #send = () => {};
 
@@ -105,7 +116,11 @@ class Network {
     this.instance = page.instance;
     this.caller = page.caller;
     this.mode = page.mode ?? null;
-    this.graph = graphOf(page.topology, page.layout);
+    this.cables = page.cables ?? false;
+    // A network that is as it was is not drawn anew.
+    const graph = graphOf(page.topology, page.layout);
+    if (graph.signature !== this.graph.signature) this.graph = graph;
+    for (const lane of this.graph.lanes.values()) lane.rate = 0;
     this.rows = page.flows.map((flow) => rowOf(flow, this.graph));
     this.byId = new Map(this.rows.map((row) => [row.id, row]));
     for (const row of this.rows) {
@@ -117,7 +132,7 @@ class Network {
     this.#takeObserved(page.observed);
   }
 
-  #takeObserved({ at_ns, flows, ports }) {
+  #takeObserved({ at_ns, flows, ports, isPart }) {
     this.seenAt = at_ns / 1e6;
     for (const [id, observed, frames, above] of flows) {
       const row = this.byId.get(id);
@@ -130,7 +145,22 @@ class Network {
       const lane = this.graph.lanes.get(`${datapath}:${port}`);
       if (lane) Object.assign(lane, { longest, budget, share: longest / budget });
     }
+    if (isPart) return;
     this.tick += 1;
+    this.pulse();
+  }
+
+  /** Has the map drawn anew, a part in each frame, so that no frame is held up. */
+  pulse() {
+    const isDue = this.#pulsing === null;
+    this.#pulsing = 0;
+    const next = () => {
+      this.pulses[this.#pulsing] += 1;
+      this.#pulsing += 1;
+      if (this.#pulsing < PARTS) requestAnimationFrame(next);
+      else this.#pulsing = null;
+    };
+    if (isDue) requestAnimationFrame(next);
   }
 
   /** Shows at once what cannot wait until all is shown anew. */
@@ -147,7 +177,7 @@ class Network {
       const link = this.graph.links.find((it) => it.id === event.link);
       if (link) {
         link.up = event.kind === 'link-found';
-        this.graph = { ...this.graph };
+        this.graph = { ...this.graph, signature: null };
       }
     }
   }
@@ -177,7 +207,7 @@ class Network {
 function rank(row) {
   if (row.deadline === null) return 9;
   if (row.state === 'refused') return 8;
-  return BAD.includes(row.state) ? 0 : row.state === 'holds' ? 2 : 1;
+  return BAD.includes(row.state) ? 0 : HOLDING.includes(row.state) ? 2 : 1;
 }
 
 /** Says how a promise stands, with what was seen of it. */
@@ -190,6 +220,8 @@ export function judge(row) {
     // Of a run it is known; the longest stays that switches tell are of different frames.
     if (late) row.state = row.report ? 'late' : 'overdue';
     else if (exceeded && row.promise === 'holds') row.state = 'exceeded';
+    // Of a promise that holds a cause says which way is left.
+    else if (row.promise === 'holds' && row.cause && !row.report) row.state = 'one-way';
   }
   const used = seen ?? row.bound;
   row.margin = row.deadline === null || used === null ? null : row.deadline - used;
@@ -199,7 +231,7 @@ export function judge(row) {
 
 function summarise({ rows, events, kind, run, graph }) {
   const promised = rows.filter((row) => row.deadline !== null && row.promise !== 'refused');
-  const holding = promised.filter((row) => row.state === 'holds');
+  const holding = promised.filter((row) => HOLDING.includes(row.state));
   const others = promised.filter((row) => row.state !== 'holds');
   const worst = promised.reduce((least, row) => (row.margin !== null && row.used > (least?.used ?? -1) ? row : least), null);
   let tone = 'good';
@@ -221,6 +253,7 @@ function summarise({ rows, events, kind, run, graph }) {
   if (worst && worst.margin < 0) words.push(`${worst.name} ${kind === 'run' ? 'was' : 'may have been'} ${duration(-worst.margin)} late.`);
   const failover = events.findLast((event) => event.kind === 'restored');
   if (failover) words.push(`Last failover ${duration(failover.took_ns)} at ${new Date(failover.at_ns / 1e6).toLocaleTimeString('en-GB')}, ${plural(failover.flows, 'flow')} moved.`);
+  if (run?.by_hand) words.push(`Touched by hand: ${run.by_hand.join(', ')}.`);
   if (run?.interruption) words.push(`Longest interruption ${duration(run.interruption)}.`);
   return { tone, words, worst };
 }
@@ -251,7 +284,9 @@ function graphOf(topology, layout) {
     if (!end || !names.has(end.datapath)) return;
     links.push({ id: `host ${it.name}`, a: names.get(end.datapath), b: hosts[at].key, up: true, away: false, host: true, out: lane(end), back: null });
   });
-  return { switches, hosts, links, lanes, byId: new Map(links.map((it) => [it.id, it])), places: new Map([...switches, ...hosts].map((it) => [it.key, it])) };
+  const place = (it) => [it.key, it.x, it.y, it.up, it.at, it.profile, it.addresses];
+  const signature = JSON.stringify([switches.map(place), hosts.map(place), links.map((it) => [it.id, it.up, it.away, it.out, it.back])]);
+  return { signature, switches, hosts, links, lanes, byId: new Map(links.map((it) => [it.id, it])), places: new Map([...switches, ...hosts].map((it) => [it.key, it])) };
 }
 
 function rowOf(flow, graph) {

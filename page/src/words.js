@@ -22,14 +22,16 @@ const KINDS = {
   'hop-exceeded': (e) => `${e.name ?? `flow ${e.flow}`} stayed ${duration(e.longest_ns)} at ${e.at.switch}:${e.at.port}, budget ${duration(e.budget_ns)}`,
   'contract-exceeded': (e) => `${e.source} exceeded the contract of ${e.name ?? `flow ${e.flow}`}`,
   'mode-entered': (e) => `switch ${e.switch} entered mode ${e.level}`,
-  cut: (e) => `link ${e.target} cut${restored(e)}`,
-  heal: (e) => `link ${e.target} healed`,
+  cut: (e) => `link ${e.target} cut${byHand(e)}${restored(e)}`,
+  heal: (e) => `link ${e.target} healed${byHand(e)}`,
 };
 /** Kinds that a time line marks, with the sign of each. */
 export const MARKS = {
   cut: '✕', 'link-lost': '✕', heal: '○', 'link-found': '○', restored: '➜', returned: '↩', admitted: '+', withdrawn: '−',
   'mode-entered': 'M', 'switch-lost': '✕', 'switch-gone': '✕',
 };
+
+const byHand = (event) => (event.is_by_hand ? ' by hand' : '');
 
 function restored({ restoration: it, outage_ns: outages }) {
   const worst = Math.max(0, ...Object.values(outages ?? {}));

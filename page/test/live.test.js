@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'node:test';
 import { accessible, browser, open, picture, sentence } from './browser.js';
-import { folder, root, taktos } from './taktos.js';
+import { folder, onTerminal, root, taktos } from './taktos.js';
 
 const skip = process.getuid() === 0 ? false : 'needs root';
 
@@ -15,7 +15,7 @@ test('a cut is seen live, flows are asked for, refused and admitted, and the end
   const substation = readFileSync(join(root, 'scenarios/substation.toml'), 'utf8');
   const scenario = `${out}/substation.toml`;
   writeFileSync(scenario, substation.replace('at = "12 s"', 'at = "25 s"').replace('at = "20 s"', 'at = "55 s"').replace('duration = "30 s"', 'duration = "60 s"'));
-  const run = taktos(t, 'run', scenario, '--world', 'lab', '--profile', 'committed', '--out', out, '--page=127.0.0.1:0');
+  const run = taktos(t, 'run', scenario, '--world', 'lab', '--profile', 'committed', '--out', out, '--page=127.0.0.1:0', '--page-role', 'administer');
   const url = await run.line('page: ');
   const page = await open(t, await browser(t), url, { expects: /404|422|ERR_/ });
 
@@ -65,4 +65,75 @@ test('a cut is seen live, flows are asked for, refused and admitted, and the end
     await page.getByText(/run in lab, seed 1/).waitFor();
     assert.match(run.said, /the page shows the run until Ctrl-C/);
   });
+});
+
+/** Begins a run of one flow that two ways carry, and in which nothing is planned to happen. */
+function seamless(t, seconds, ...more) {
+  const out = folder(t);
+  const [quiet] = readFileSync(join(root, 'scenarios/seamless.toml'), 'utf8').split('[[events]]');
+  const scenario = `${out}/seamless.toml`;
+  writeFileSync(scenario, quiet.replace('duration = "4 s"', `duration = "${seconds} s"`));
+  return { out, run: taktos(t, 'run', scenario, '--world', 'lab', '--profile', 'committed', '--out', out, '--page=127.0.0.1:0', ...more) };
+}
+
+test('a link is cut and healed by hand, the promise holds by the other way, and the report says who touched it', { skip }, async (t) => {
+  const { out, run } = seamless(t, 40, '--page-role', 'administer');
+  const page = await open(t, await browser(t), await run.line('page: '), { expects: /404|ERR_/ });
+  const plug = async (word) => {
+    const row = page.getByRole('complementary', { name: 'Switch s1' }).getByRole('row').filter({ hasText: 's2' });
+    await row.getByRole('button', { name: word }).click();
+    await page.getByRole('button', { name: 'Yes, do it' }).click();
+  };
+  await sentence(page).filter({ hasText: '1 of 1 guarantees hold. Smallest' }).waitFor();
+  await page.getByRole('button', { name: /^switch s1,/ }).focus();
+  await page.keyboard.press('Enter');
+
+  await plug('Cut');
+  await sentence(page).filter({ hasText: /1 of 1 guarantees hold\. sv: holds on one of two ways \(link \S+ on one of its two ways is broken\)/ }).waitFor();
+  await page.locator('text.cut').waitFor();
+  await accessible(page);
+  await picture(page, 'page-one-way');
+  await plug('Heal');
+  await sentence(page).filter({ hasText: '1 of 1 guarantees hold. Smallest' }).waitFor();
+  const log = await (await fetch(new URL('/api/v1/audit', page.url()))).json();
+
+  assert.deepEqual(log.entries.map((it) => [it.operation, it.by, it.about]), [
+    ['change-cable', 'local', ['s1-s2 cut']], ['change-cable', 'local', ['s1-s2 healed']],
+  ]);
+  await page.waitForURL(/\?run/, { timeout: 120000 });
+  await sentence(page).filter({ hasText: 'Touched by hand: change-cable s1-s2 cut, change-cable s1-s2 healed.' }).waitFor();
+  await page.getByText('link s1-s2 cut by hand').waitFor();
+  const report = JSON.parse(readFileSync(`${out}/report.json`, 'utf8'));
+  assert.deepEqual(report.events.map((it) => [it.kind, it.target, it.is_by_hand]), [['cut', 's1-s2', true], ['heal', 's1-s2', true]]);
+  assert.match(report.summary, /Touched by hand 2 times/);
+  assert.match(run.said, /link s1-s2 cut by hand/);
+});
+
+test('who is not told otherwise looks at a run and changes nothing', { skip }, async (t) => {
+  const { run } = seamless(t, 40);
+  const page = await open(t, await browser(t), await run.line('page: '), { expects: /403|404|ERR_/ });
+
+  await page.getByText('local: may read').waitFor();
+  await page.getByRole('button', { name: /^switch s1,/ }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('complementary', { name: 'Switch s1' }).getByText('✓ up').first().waitFor();
+  const [link] = (await (await fetch(new URL('/api/v1/topology', page.url()))).json()).links;
+  const refused = await fetch(new URL(`/api/v1/links/${link.id}/cable`, page.url()), { method: 'PUT', body: '{"cut": true}' });
+
+  assert.equal(refused.status, 403);
+  assert.equal(await page.getByRole('button', { name: /^(Cut|Heal|Withdraw)/ }).count(), 0);
+});
+
+test('who starts a run on a terminal gets the address of its page, and the prompt back at its end', { skip }, async (t) => {
+  const out = folder(t);
+  const run = onTerminal(t, 'run', 'scenarios/seamless.toml', '--world', 'lab', '--profile', 'committed', '--duration', '8 s', '--out', out);
+  const [url] = (await run.line('page: ')).split(' ');
+  const page = await open(t, await browser(t), url, { expects: /404|ERR_/ });
+
+  await sentence(page).filter({ hasText: '1 of 1 guarantees hold' }).waitFor();
+  await page.getByText('local: may read').waitFor();
+  await run.ended;
+  await sentence(page).filter({ hasText: 'If the run is over, `taktos view` with its folder shows what came of it.' }).waitFor();
+
+  assert.match(run.said, /page: `taktos view \S+` replays it in a browser/);
 });

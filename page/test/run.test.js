@@ -5,10 +5,10 @@ import test from 'node:test';
 import { accessible, browser, open, PHONE, picture, sentence } from './browser.js';
 import { folder, result, taktos } from './taktos.js';
 
-/** Runs the substation in virtual time until after the cut, and shows it. */
-async function shown(t) {
+/** Runs a scenario in virtual time, the substation until after its cut, and shows it. */
+async function shown(t, scenario = 'substation', seconds = 14) {
   const out = folder(t);
-  const run = await result(t, 'run', 'scenarios/substation.toml', '--world', 'sim', '--duration', '14 s', '--out', out);
+  const run = await result(t, 'run', `scenarios/${scenario}.toml`, '--world', 'sim', '--duration', `${seconds} s`, '--out', out);
   assert.equal(run.code, 0, run.said);
   const view = taktos(t, 'view', out, '--http', '127.0.0.1:0');
   return view.line('page: ');
@@ -26,6 +26,29 @@ test('a run says in a sentence, a list, a map and a curve whether every promise 
   await page.getByText('link s2-s4 cut; 3 flows moved').waitFor();
   await accessible(page);
   await picture(page, 'page-run');
+});
+
+test('a run in virtual time says how far it is, and then what came of it', async (t) => {
+  const run = taktos(t, 'run', 'scenarios/substation.toml', '--world', 'sim', '--duration', '14 s', '--out', folder(t), '--page=127.0.0.1:0');
+  const page = await open(t, await browser(t), await run.line('page: '));
+
+  await sentence(page).filter({ hasText: /has come to \d+ s of 14 s/ }).waitFor();
+  await accessible(page);
+
+  await sentence(page).filter({ hasText: '11 of 11 guarantees held.' }).waitFor({ timeout: 120000 });
+});
+
+test('switches stand where their topology file says', async (t) => {
+  const url = await shown(t, 'abilene', 3);
+  const page = await open(t, await browser(t), url);
+  await sentence(page).filter({ hasText: 'guarantees held' }).waitFor();
+
+  const at = async (name) => (await page.getByRole('button', { name: new RegExp(`^switch ${name},`) }).boundingBox());
+  const [seattle, losAngeles, newYork, houston] = await Promise.all(['STTLng', 'LOSAng', 'NYCMng', 'HSTNng'].map(at));
+
+  assert.ok(seattle.y < newYork.y && newYork.y < losAngeles.y && losAngeles.y < houston.y);
+  assert.ok(seattle.x < losAngeles.x && losAngeles.x < houston.x && houston.x < newYork.x);
+  await picture(page, 'page-map');
 });
 
 test('a flow shows its way, how its bound is calculated, and what that rests on', async (t) => {

@@ -57,9 +57,10 @@ function observed(flows, second, links) {
   };
 }
 
-/** Plays the controller, with news of all flows each second. */
-async function played(t, flows) {
+/** Plays the controller, with news of all flows each second, or so often. */
+async function played(t, flows, paceMs = 1000, change = () => {}) {
   const page = network(flows);
+  change(page);
   const server = createServer((request, response) => {
     const path = new URL(request.url, 'http://here').pathname;
     const file = path === '/' ? 'index.html' : path.startsWith('/page/') ? path.slice(6) : null;
@@ -72,8 +73,13 @@ async function played(t, flows) {
       response.writeHead(200, { 'Content-Type': 'text/event-stream' });
       response.write('retry: 1000\n\n');
       let second = 1;
-      const tell = () => response.write(`event: observed\ndata: ${JSON.stringify(observed(flows, second += 1, page.topology.links))}\n\n`);
-      const timer = setInterval(tell, 1000);
+      const tell = () => {
+        response.write(`event: observed\ndata: ${JSON.stringify(observed(flows, second += 1, page.topology.links))}\n\n`);
+        if (second % 20) return;
+        const event = { id: second, at_ns: DAY_NS + second * 1e9, kind: 'promise-changed', flow: 1 + (second % flows), name: 'f', promise: 'holds', travels: { way: 'base' } };
+        response.write(`event: promise-changed\ndata: ${JSON.stringify(event)}\n\n`);
+      };
+      const timer = setInterval(tell, paceMs);
       return response.on('close', () => clearInterval(timer));
     }
     const answers = { '/api/v1/page': page, '/api/v1/caller': { name: 'viewer', role: 'read' }, '/api/v1/events/latest': { events: [] } };
@@ -93,7 +99,9 @@ async function watched(t, page, name, seconds, meanwhile = async () => {}) {
   await page.evaluate(() => {
     window.tasks = [];
     window.frames = 0;
-    new PerformanceObserver((list) => window.tasks.push(...list.getEntries().map((it) => it.duration))).observe({ entryTypes: ['longtask'] });
+    // Who watches a second time is told once.
+    window.watching ??= new PerformanceObserver((list) => window.tasks.push(...list.getEntries().map((it) => it.duration)));
+    window.watching.observe({ entryTypes: ['longtask'] });
     const count = () => {
       window.frames += 1;
       requestAnimationFrame(count);
@@ -108,6 +116,42 @@ async function watched(t, page, name, seconds, meanwhile = async () => {}) {
   const { tasks, frames } = await page.evaluate(() => ({ tasks: window.tasks, frames: window.frames }));
   t.diagnostic(`${name}: ${tasks.length} tasks of 50 ms or more in ${seconds} s, the longest ${Math.max(0, ...tasks)} ms; ${(frames / seconds).toFixed(0)} frames a second`);
 }
+
+test('each state of a promise has a sign and a word of its own, and the sentence has the tone of the worst', async (t) => {
+  const [DEADLINE, BOUND] = [5_000_000, 2_000_000];
+  const states = [
+    [{ promise: 'broken', promise_cause: 'a switch does not take its entry' }, 1e6, '✕', 'broken', 'bad'],
+    [{ promise: 'not-covered' }, 1e6, '✕', 'not covered', 'bad'],
+    [{ promise: 'holds' }, DEADLINE + 1, '▲', 'may have been late', 'warn'],
+    [{ promise: 'holds' }, BOUND + 100, '▲', 'later than calculated', 'warn'],
+    [{ promise: 'disturbed' }, 1e6, '◆', 'disturbed', 'warn'],
+    [{ promise: 'unknown' }, 1e6, '?', 'unknown', 'warn'],
+    [{ promise: 'holds', promise_cause: 'link 1:2-2:2 on one of its two ways is broken' }, 1e6, '◐', 'holds on one of two ways', 'warn'],
+    [{ promise: 'holds' }, 1e6, '✓', 'holds', 'good'],
+    [{ promise: 'none', deadline_ns: null, guarantee_ns: null }, 1e6, '·', 'best effort', 'none'],
+  ];
+  const opened = await browser(t);
+  for (const from of [0, 2, 7, 8]) {
+    const given = states.slice(from);
+    const url = await played(t, given.length, 1e9, (page) => given.forEach(([promise, seen], at) => {
+      Object.assign(page.flows[at], promise);
+      page.observed.flows[at][1] = seen;
+    }));
+    const page = await open(t, opened, url);
+
+    await page.locator(`header.strip.${given[0][4]}`).waitFor();
+    for (const [at, [, , mark, word]] of given.entries()) {
+      const row = page.getByRole('option', { name: `f${at + 1}: ${word};` });
+      assert.equal(await row.locator('.mark').textContent(), mark);
+    }
+    const holding = given.filter(([, , mark]) => '◐✓'.includes(mark)).length;
+    const promised = given.filter(([{ promise }]) => promise !== 'none').length;
+    const words = promised ? `${holding} of ${promised} guarantees hold.` : 'Nothing is promised yet.';
+    await sentence(page).filter({ hasText: words }).waitFor();
+    await accessible(page);
+    await page.close();
+  }
+});
 
 test('205 switches are shown in groups that open, and all at once where that is wanted', async (t) => {
   const url = await played(t, 1000);
@@ -147,6 +191,8 @@ test('a thousand flows that change each second are shown as they change', async 
   assert.match(await alone.textContent(), /^f500: /);
   await page.getByPlaceholder('Find flows and hosts').fill('');
   await page.getByRole('button', { name: 'Show all switches' }).click();
+  await page.waitForFunction(() => document.querySelectorAll('g.node').length === 205);
+  await page.waitForTimeout(500);
   await watched(t, page, '1,000 flows, 205 switches one by one', 10);
 });
 
@@ -162,4 +208,31 @@ test('of ten thousand rows those are drawn that are seen', async (t) => {
   await list.focus();
   await page.keyboard.press('End');
   await page.locator('[role=option][aria-posinset="10000"]').waitFor();
+});
+
+// For so many minutes; ten times as much happens meanwhile as usually does.
+const minutes = Number(process.env.TAKTOS_SOAK_MINUTES ?? 0);
+test('what the page keeps does not grow', { skip: minutes ? false : 'TAKTOS_SOAK_MINUTES says for how long' }, async (t) => {
+  const url = await played(t, 1000, 100);
+  const page = await open(t, await browser(t), url);
+  await sentence(page).filter({ hasText: '1000 of 1000' }).waitFor();
+  const session = await page.context().newCDPSession(page);
+  const heap = async () => {
+    await session.send('HeapProfiler.collectGarbage');
+    const { usedSize } = await session.send('Runtime.getHeapUsage');
+    const nodes = await page.evaluate(() => document.querySelectorAll('*').length);
+    return { mb: usedSize / 1e6, nodes };
+  };
+
+  const kept = [];
+  for (let minute = 0; minute <= minutes; minute += 1) {
+    kept.push(await heap());
+    t.diagnostic(`after ${minute} min: ${kept.at(-1).mb.toFixed(2)} MB, ${kept.at(-1).nodes} elements`);
+    if (minute < minutes) await page.waitForTimeout(60000);
+  }
+
+  // Up to 500 events and an hour of samples are kept; the rest is as it was.
+  const [first, last] = [kept[Math.min(1, minutes)], kept.at(-1)];
+  assert.ok(last.mb < first.mb + 6, `${first.mb} MB, then ${last.mb} MB`);
+  assert.ok(last.nodes < first.nodes + 700, `${first.nodes} elements, then ${last.nodes}`);
 });

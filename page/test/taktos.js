@@ -19,7 +19,16 @@ export function folder(test) {
 
 /** Starts `taktos` with these words; ended at the end of a test. */
 export function taktos(test, ...words) {
-  const child = spawn(program, words, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
+  return started(test, program, words);
+}
+
+/** Does the same on a terminal. */
+export function onTerminal(test, ...words) {
+  return started(test, 'script', ['-qefc', [program, ...words].map((it) => `'${it}'`).join(' '), '/dev/null']);
+}
+
+function started(test, command, words) {
+  const child = spawn(command, words, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   const waiting = new Set();
   const hear = (data) => {

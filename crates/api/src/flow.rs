@@ -354,7 +354,7 @@ pub struct Promise {
     #[serde(rename = "promise_since_ns", default)]
     #[schemars(with = "u64")]
     pub since: Instant,
-    /// What says so; nothing if it holds or there is none.
+    /// What says so; nothing if there is none, or it holds and nothing is broken.
     #[serde(
         rename = "promise_cause",
         default,
@@ -410,7 +410,7 @@ impl fmt::Display for PromiseState {
     }
 }
 
-/// Why a promise is not said to hold: in documents, in words. Switches are told by the
+/// Why a promise is not said to hold, or holds by one way alone: in documents, in words. Switches are told by the
 /// names that the controller calls them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "String", into = "String")]
@@ -449,6 +449,9 @@ pub enum Cause {
     Moving,
     /// A link on its way is not known to be up.
     LinkNotUp(LinkEnds),
+    /// A link on one of its two ways is broken, and the other way carries it: it holds, and a
+    /// second failure would end that.
+    OneWayLeft(LinkEnds),
     /// The port of one of its hosts is not there, or has no carrier.
     NoCarrier(PortId),
     /// So many links that carry promises are broken at once, and a promise covers one.
@@ -494,6 +497,9 @@ impl fmt::Display for Cause {
             Self::Disputed { host, at } => write!(f, "somebody is {host} at port {at}, too"),
             Self::Moving => f.write_str("its frames are being led around what is broken"),
             Self::LinkNotUp(link) => write!(f, "link {link} is not known to be up"),
+            Self::OneWayLeft(link) => {
+                write!(f, "link {link} on one of its two ways is broken")
+            }
             Self::NoCarrier(port) => write!(f, "port {port} of one of its hosts has no carrier"),
             Self::TooMuchBroken(links) => {
                 write!(f, "{links} links are broken at once, a promise covers one")

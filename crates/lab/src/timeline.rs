@@ -5,7 +5,7 @@ use std::io;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Receiver, Sender};
 
 use linux::clock;
 use linux::namespace::Namespace;
@@ -93,6 +93,8 @@ pub enum Change {
 pub(crate) struct TimelineRecord {
     /// When each change was made, as far as it came.
     pub(crate) made: Vec<Changed>,
+    /// What nobody had planned, in order of time.
+    pub(crate) unplanned: Vec<(Change, Changed)>,
     pub(crate) impaired: ImpairmentRecord,
 }
 
@@ -102,6 +104,9 @@ pub(crate) struct Timeline {
     pub(crate) cables: Vec<Cable>,
     pub(crate) switches: Sender<Command>,
     pub(crate) hosts: Sender<LoopOrder>,
+    /// What is asked for while it runs; no more once nobody can ask.
+    asked: Receiver<Change>,
+    unplanned: Vec<(Change, Changed)>,
     /// None if none ever is.
     impaired: Option<ImpairedCables>,
     /// The cables that are unplugged, whatever their switches do.
@@ -116,7 +121,7 @@ impl Timeline {
     pub(crate) fn new(
         cables: Vec<Cable>,
         switches: Sender<Command>,
-        hosts: Sender<LoopOrder>,
+        (hosts, asked): (Sender<LoopOrder>, Receiver<Change>),
         rooms: Vec<Namespace>,
         impaired: Option<ImpairedCables>,
     ) -> Self {
@@ -132,6 +137,8 @@ impl Timeline {
             cables,
             switches,
             hosts,
+            asked,
+            unplanned: Vec::new(),
             impaired,
         }
     }
@@ -148,20 +155,19 @@ impl Timeline {
             if !self.wait(*at, stop)? {
                 break;
             }
-            let asked = clock::now();
-            self.make(*change)?;
-            made.push(Changed {
-                asked,
-                done: clock::now(),
-            });
+            made.push(self.make(*change)?);
         }
         // What was done to cables, and who is slow, is so until the end.
         if self.impaired.is_some() || !self.slowed.is_empty() {
             self.wait(Instant::FAR_FUTURE, stop)?;
         }
+        while let Ok(change) = self.asked.recv() {
+            self.make_unplanned(change)?;
+        }
         let impaired = self.impaired.map(ImpairedCables::finish).transpose()?;
         Ok(TimelineRecord {
             made,
+            unplanned: self.unplanned,
             impaired: impaired.unwrap_or_default(),
         })
     }
@@ -173,6 +179,9 @@ impl Timeline {
                 return Ok(false);
             }
             clock::sleep_until(at.min(clock::now() + LONGEST_SLEEP));
+            while let Ok(change) = self.asked.try_recv() {
+                self.make_unplanned(change)?;
+            }
             if let Some(impaired) = &mut self.impaired {
                 impaired.take_down()?;
             }
@@ -180,7 +189,20 @@ impl Timeline {
         Ok(true)
     }
 
-    fn make(&mut self, change: Change) -> io::Result<()> {
+    fn make_unplanned(&mut self, change: Change) -> io::Result<()> {
+        let made = self.make(change)?;
+        self.unplanned.push((change, made));
+        Ok(())
+    }
+
+    fn make(&mut self, change: Change) -> io::Result<Changed> {
+        let asked = clock::now();
+        self.bring_about(change)?;
+        let done = clock::now();
+        Ok(Changed { asked, done })
+    }
+
+    fn bring_about(&mut self, change: Change) -> io::Result<()> {
         match change {
             Change::Cut { cable } => {
                 self.unplugged.insert(cable);

@@ -132,6 +132,8 @@ pub struct Observed {
     /// When each planned change was made, in the order of the plan, as far as it
     /// came.
     pub changes: Vec<Changed>,
+    /// What was done that nobody had planned, in order of time.
+    pub unplanned: Vec<(Change, Changed)>,
     /// What impaired cables did.
     pub impaired: ImpairmentRecord,
     pub switches: SwitchesRecord,
@@ -180,6 +182,8 @@ pub struct Lab {
 #[derive(Debug)]
 struct RunningThreads {
     orders: Sender<LoopOrder>,
+    /// Where changes that nobody had planned are asked for; nowhere at its end.
+    unplanned: Option<Sender<Change>>,
     tally: Arc<TrafficTally>,
     stop: Arc<AtomicBool>,
     sentries: Option<JitterMonitors>,
@@ -332,6 +336,7 @@ impl Lab {
     pub fn begin(&mut self, load: Load, changes: Vec<(Instant, Change)>) -> Result<(), LabError> {
         assert!(self.run.is_none(), "a lab runs once");
         let (orders, obeyed) = mpsc::channel();
+        let (unplanned, asked) = mpsc::channel();
         let tally = Arc::new(TrafficTally::default());
         let sentries = match self.settings.waiting {
             Waiting::Spinning => None,
@@ -371,7 +376,7 @@ impl Lab {
         let timeline = Timeline::new(
             cables,
             self.switches.commands(),
-            orders.clone(),
+            (orders.clone(), asked),
             rooms,
             impaired,
         );
@@ -384,6 +389,7 @@ impl Lab {
         let (traffic, timeline) = (Some(traffic), Some(timeline));
         self.run = Some(RunningThreads {
             orders,
+            unplanned: Some(unplanned),
             tally,
             stop,
             sentries,
@@ -395,6 +401,15 @@ impl Lab {
             timeline,
         });
         Ok(())
+    }
+
+    /// Cuts or heals a cable at once, as nobody had planned, while hosts send.
+    pub fn change(&mut self, change: Change) {
+        let run = self.run.as_ref();
+        if let Some(unplanned) = run.and_then(|run| run.unplanned.as_ref()) {
+            // A run that has ended is past changing.
+            let _ = unplanned.send(change);
+        }
     }
 
     /// Watches whether switches and links are as fast as was said, where the kernel forwards.
@@ -454,6 +469,7 @@ impl Lab {
                 Some(after.since(&before))
             });
             run.stop.store(true, Ordering::Relaxed);
+            run.unplanned = None;
             traffic = run.traffic.take().map(joined);
             halts = run
                 .frame_watch
@@ -486,6 +502,7 @@ impl Lab {
             paces,
             traffic,
             changes: timeline.made,
+            unplanned: timeline.unplanned,
             impaired: timeline.impaired,
             switches,
             stall_threshold: self.settings.patience(),
@@ -541,6 +558,7 @@ fn watched(watched: Watched) -> (Watcher, Stalls) {
 impl Drop for RunningThreads {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
+        self.unplanned = None;
         let _ = self.traffic.take().map(JoinHandle::join);
         let _ = self.timeline.take().map(JoinHandle::join);
     }

@@ -65,6 +65,10 @@ pub struct Report {
     pub flows: Vec<FlowReport>,
     /// What happened to the network, in order of time.
     pub events: Vec<EventReport>,
+    /// What somebody who watched changed while it ran, as the audit log has it: with that the
+    /// scenario alone does not say what happened.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_hand: Vec<String>,
     /// Who broke promises, the one who broke most first, and then who was not what the
     /// network file says; nothing where hops are not seen.
     pub culprits: Vec<CulpritReport>,

@@ -55,6 +55,7 @@ pub use discovery::Discovered;
 use store::EmbeddedStore;
 use store::embedded::EmbeddedStoreError;
 use world::{Observed, World};
+pub use world::{Plug, Wish};
 
 /// Why an experiment could not be carried out.
 #[derive(Debug, Error)]
@@ -149,6 +150,10 @@ pub trait Audience {
     fn decided(&mut self, admissions: &[Admission]);
     /// Traffic has been running for `elapsed` of `total`.
     fn running(&mut self, elapsed: Duration, total: Duration);
+    /// What it wants done to a link now, if anything.
+    fn wish(&mut self) -> Option<Wish> {
+        None
+    }
     /// Something happened to the network, or was done about it.
     fn happened(&mut self, at: Duration, what: &str);
 }

@@ -15,6 +15,7 @@ use units::BitRate;
 use crate::length::Length;
 use crate::limits::{MOST_LINKS, MOST_NODES};
 use crate::mistake::LONGEST_NAME;
+use crate::network::Position;
 use crate::shape::{HIGHEST_RATE, LOWEST_RATE};
 
 /// What a topology file says.
@@ -29,6 +30,7 @@ pub(crate) struct ImportedTopology {
 pub(crate) struct TopologyNode {
     pub(crate) name: String,
     pub(crate) kind: NodeKind,
+    pub(crate) position: Option<Position>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +110,7 @@ impl RawTopology {
                 Ok(TopologyNode {
                     name,
                     kind: node.kind()?,
+                    position: node.position.and_then(in_millionths),
                 })
             })
             .collect();
@@ -196,6 +199,17 @@ fn tidy(text: &str) -> String {
         "" => "n".to_owned(),
         trimmed => trimmed.chars().take(LONGEST_TIDY_NAME).collect(),
     }
+}
+
+/// Returns a position in the numbers of a map, unless it is nowhere.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a map is not that large, and `as` saturates"
+)]
+fn in_millionths(position: [f64; 2]) -> Option<Position> {
+    let is_known = position.iter().all(|degrees| degrees.is_finite());
+    let [east, north] = position.map(|degrees| (degrees * 1e6).round() as i32);
+    is_known.then_some(Position { east, north })
 }
 
 /// Returns the length of the great circle between two positions (longitude,

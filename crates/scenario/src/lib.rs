@@ -61,7 +61,7 @@ pub use modes::{
     LevelIndex, MOST_LEVELS, MessageContract, Modes, NamedLevel, Service, Strategy, Treatment,
     Violation,
 };
-pub use network::{Device, End, EndHost, Link, Node, Switch};
+pub use network::{Device, End, EndHost, Link, Node, Position, Switch};
 pub use problem::{MOST_PROBLEMS, Problem, ScenarioError};
 pub use profile::{ControlTimes, Lookup, MachineShare, Origin, Profile, Stated};
 pub use reference::reference;

@@ -21,6 +21,17 @@ pub struct Switch {
     pub profile: ProfileIndex,
     /// Its links; the link at place `i` is plugged into port `i + 1`.
     pub ports: Vec<LinkIndex>,
+    /// Where it stands, if the topology file says so.
+    pub position: Option<Position>,
+}
+
+/// A place on a map, in millionths of a degree if it is one of the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// From the left to the right.
+    pub east: i32,
+    /// From the bottom to the top.
+    pub north: i32,
 }
 
 /// A host: it sends and receives, and forwards nothing.

@@ -11,7 +11,8 @@ use crate::mistake::Mistake;
 use crate::names::Names;
 use crate::problem::{Problems, TextSpan};
 use crate::{
-    Device, End, EndHost, HostIndex, Link, LinkIndex, Node, ProfileIndex, Switch, SwitchIndex,
+    Device, End, EndHost, HostIndex, Link, LinkIndex, Node, Position, ProfileIndex, Switch,
+    SwitchIndex,
 };
 
 /// What a switch may be given by the file.
@@ -20,6 +21,7 @@ pub(crate) struct SwitchPlan {
     pub(crate) device: Device,
     pub(crate) profile: ProfileIndex,
     pub(crate) datapath_id: Option<u64>,
+    pub(crate) position: Option<Position>,
 }
 
 /// What a host may be given by the file.
@@ -225,6 +227,7 @@ impl NetworkPlan {
                     device: plan.device,
                     profile: plan.profile,
                     ports: ports_of(ports, Node::Switch(SwitchIndex(index))),
+                    position: plan.position,
                 }
             })
             .collect()

@@ -35,7 +35,7 @@ use linux::controller_loop::{self, ControllerHandle};
 use linux::scheduling::{Placement, Wish};
 use linux::usage::Usage;
 use run::experiment::plan::{Open, controller_config};
-use taktos::web::gate::Gate;
+use taktos::web::gate::{Gate, Role};
 use taktos::web::{Terms, Web};
 use units::Duration;
 
@@ -84,13 +84,7 @@ fn start(switches: TcpListener) -> io::Result<(JoinHandle<()>, SocketAddr)> {
         placement: Placement::Anywhere,
     };
     let handle = ControllerHandle::start(switches, config.clone(), MemoryStore::default(), wish)?;
-    let terms = Terms {
-        id: "clients".to_owned(),
-        gate: Gate::Loopback,
-        tls: None,
-        audit: None,
-        store: None,
-    };
+    let terms = Terms::new("clients".to_owned(), Gate::Loopback(Role::Administer));
     let programs = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let web = Web::start(programs, handle.desk(), &config, terms)?;
     let http = web.address();

@@ -203,6 +203,10 @@ impl World for Stopwatch {
         Ok(())
     }
 
+    fn change(&mut self, change: Change) {
+        self.world.change(change);
+    }
+
     fn finish(self: Box<Self>) -> Result<Observed, ExperimentError> {
         let counts = self.world.counts();
         self.measured.set(Measured {

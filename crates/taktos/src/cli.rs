@@ -33,6 +33,7 @@ use ::measure::report::text::Details;
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use units::Duration;
 
+use crate::web::gate::Role;
 use exit::Exit;
 
 /// An open network operating system for time-critical Ethernet.
@@ -148,6 +149,16 @@ struct RunArgs {
     #[arg(long, value_name = "ADDR:PORT", num_args = 0..=1, require_equals = true,
           default_missing_value = "127.0.0.1:8182")]
     page: Option<SocketAddr>,
+    /// What browsers of this machine may do to the run while it lasts; `administer` cuts
+    /// and heals links as well. The report says what was done.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "ROLE",
+        default_value = "read",
+        requires = "page"
+    )]
+    page_role: Role,
 }
 
 impl RunArgs {

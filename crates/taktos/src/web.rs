@@ -28,26 +28,32 @@ pub mod site;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use controller::Config;
 use linux::controller_loop::{Desk, Told};
+use run::experiment::Wish;
 use rustls::ServerConfig;
 use tokio::runtime::{Builder, Runtime};
+use wire::openflow::DatapathId;
 
 use audit::Audit;
 use describe::Names;
+use document::AuditEntry;
 use gate::Gate;
+use layout::Spot;
 use site::{Inside, Site};
 
 /// How many threads serve HTTP.
 const THREADS: usize = 2;
 /// How long answers that are under way may take when the program ends.
-const FAREWELL: Duration = Duration::from_millis(500);
+pub const FAREWELL: Duration = Duration::from_millis(500);
 
 /// How the interface is served.
 #[derive(Debug)]
@@ -61,6 +67,26 @@ pub struct Terms {
     pub audit: Option<PathBuf>,
     /// The file in which the controller keeps what outlives it, if there is one.
     pub store: Option<PathBuf>,
+    /// Where switches stand by a topology file, as far as it says so.
+    pub places: BTreeMap<DatapathId, Spot>,
+    /// Who cuts and heals links, in a run.
+    pub wishes: Option<Sender<Wish>>,
+}
+
+impl Terms {
+    /// Returns the terms of a controller with nothing that outlives it.
+    #[must_use]
+    pub const fn new(id: String, gate: Gate) -> Self {
+        Self {
+            id,
+            gate,
+            tls: None,
+            audit: None,
+            store: None,
+            places: BTreeMap::new(),
+            wishes: None,
+        }
+    }
 }
 
 /// The interface of a controller that runs. It ends when this value does.
@@ -89,6 +115,8 @@ impl Web {
         let audit = Audit::open(terms.audit);
         let mut inside = Inside::new(desk, names, terms.id, terms.gate, audit);
         inside.store = terms.store;
+        inside.places = terms.places;
+        inside.wishes = terms.wishes;
         let site = Arc::new(inside);
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
@@ -116,6 +144,18 @@ impl Web {
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Returns what was changed, and what that was about, the latest last.
+    #[must_use]
+    pub fn changes(&self) -> Vec<String> {
+        let entries = self.site.audit.last(audit::KEPT).into_iter();
+        // Who asks what would be decided gets an answer with another status.
+        let is_answer = |it: &AuditEntry| (&*it.operation, it.status) == ("admit-flows", 200);
+        entries
+            .filter(|entry| entry.status < 400 && !is_answer(entry))
+            .map(|entry| format!("{} {}", entry.operation, entry.about.join(" ")))
+            .collect()
     }
 
     /// Passes on what the controller tells.

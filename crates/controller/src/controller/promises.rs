@@ -20,7 +20,7 @@ use crate::flows::{Flow, Installation, Way};
 use crate::hosts::contests::CONTEST_LASTS;
 use crate::northbound::{Cause, Dispute, Event, FlowId, Promise, PromiseState};
 use crate::path::Tree;
-use crate::place::PortId;
+use crate::place::{LinkEnds, PortId};
 use crate::record::Admission;
 use crate::store::{Key, StoreWrite};
 use crate::view::Carrier;
@@ -267,6 +267,7 @@ impl Promises {
             .or_else(|| Self::unconfirmed_entry(ctx, &network.tables, flow, tree))
             .or_else(|| Self::disputed(ctx, &network.topology, flow))
             .or_else(|| Self::slow(ctx, flow, tree))
+            .or_else(|| Self::one_way_left(&network.topology, flow, tree))
             .unwrap_or(HOLDS)
     }
 
@@ -288,8 +289,11 @@ impl Promises {
 
     /// Returns which link on a way, or which port at its ends, does not carry.
     fn unseen(topology: &Topology, flow: &Flow, tree: &Tree) -> Option<Verdict> {
-        let mut links = tree.links();
-        if let Some(link) = links.find(|link| !topology.view.is_up(*link)) {
+        let spared = !topology.broken.is_empty() && Self::is_carried_without(topology, flow);
+        let is_missed = |link: &LinkEnds| {
+            !topology.view.is_up(*link) && !(spared && topology.broken.contains(link))
+        };
+        if let Some(link) = tree.links().find(is_missed) {
             let state = match topology.broken.contains(&link) {
                 true => PromiseState::Disturbed,
                 false => PromiseState::Unknown,
@@ -305,6 +309,21 @@ impl Promises {
         let dead = *ends.find(|end| is_dead(end))?;
         let cause = Some(Cause::NoCarrier(dead));
         Some((PromiseState::Disturbed, cause, None))
+    }
+
+    /// Returns whether two ways carry a flow, and one of them is whole to each receiver.
+    fn is_carried_without(topology: &Topology, flow: &Flow) -> bool {
+        let copies = flow.admission.ways.copies();
+        flow.way == Way::Base && copies.is_some_and(|copies| topology.is_one_whole(copies))
+    }
+
+    /// Returns which broken link takes one of two ways from a flow.
+    fn one_way_left(topology: &Topology, flow: &Flow, tree: &Tree) -> Option<Verdict> {
+        if topology.broken.is_empty() || !Self::is_carried_without(topology, flow) {
+            return None;
+        }
+        let link = tree.links().find(|link| topology.broken.contains(link))?;
+        Some((PromiseState::Holds, Some(Cause::OneWayLeft(link)), None))
     }
 
     /// Returns who claims to be an end of a flow, and is elsewhere.

@@ -60,6 +60,17 @@ pub struct EventReport {
     pub outage_ns: BTreeMap<String, u64>,
     /// What the controller did about it.
     pub restoration: Option<Restoration>,
+    /// Whether somebody who watched did it, and not the scenario.
+    pub is_by_hand: bool,
+}
+
+impl EventReport {
+    /// Returns what happened to what, for people.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let by_hand = if self.is_by_hand { " by hand" } else { "" };
+        format!("{} {}{by_hand}", self.target, self.kind.label())
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

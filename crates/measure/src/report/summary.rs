@@ -3,7 +3,7 @@
 use super::text::{factor, milliseconds};
 use super::{Completion, FlowReport, Report, RunVerdict, Verdict};
 
-/// How many broken promises the summary names.
+/// How many broken promises, and changes by hand, the summary names.
 const MOST_NAMED: usize = 3;
 
 impl Report {
@@ -17,6 +17,7 @@ impl Report {
             sentences.push(format!("The run was interrupted after {until}."));
         }
         sentences.push(self.outcome_sentence());
+        sentences.extend(self.by_hand_sentence());
         sentences.extend(self.exceeded_sentence());
         sentences.extend(self.not_judged_sentence());
         sentences.extend(self.safety_sentence());
@@ -54,6 +55,24 @@ impl Report {
                 format!("{count} of {promised} promises {were} broken: {named}.")
             }
         }
+    }
+
+    /// Says that more happened than the scenario has.
+    fn by_hand_sentence(&self) -> Option<String> {
+        let done = self.by_hand.as_slice();
+        let times = match done.len() {
+            0 => return None,
+            1 => "once".to_owned(),
+            count => format!("{count} times"),
+        };
+        let mut named: Vec<_> = done.iter().take(MOST_NAMED).cloned().collect();
+        if done.len() > MOST_NAMED {
+            named.push(format!("{} more", done.len() - MOST_NAMED));
+        }
+        Some(format!(
+            "Touched by hand {times}, so that another run may end otherwise: {}.",
+            named.join(", ")
+        ))
     }
 
     fn with(&self, outcome: Verdict) -> usize {

@@ -410,6 +410,26 @@ fn a_run_cut_short_says_so() {
 }
 
 #[test]
+fn a_run_that_somebody_touched_says_so_in_its_verdict_and_others_say_nothing() {
+    let untouched = substation();
+    let mut touched = substation();
+    touched.by_hand = ["change-cable s1-s2 cut", "b", "c", "d"]
+        .map(String::from)
+        .to_vec();
+    touched.events[0].is_by_hand = true;
+
+    let summary = touched.summary();
+    assert!(
+        summary.contains("Touched by hand 4 times, so that another run may end otherwise: change-cable s1-s2 cut, b, c, 1 more."),
+        "{summary}"
+    );
+    let page = touched.document(Details::Few, ShownFlows::Worst).to_page();
+    assert!(page.contains("s1-s2 cut by hand") && page.contains("Touched by hand"));
+    let json = untouched.to_json(ShownFlows::Worst);
+    assert!(!untouched.summary().contains("by hand") && !json.contains("\"by_hand\""));
+}
+
+#[test]
 fn the_page_needs_nothing_from_outside() {
     let html = substation()
         .document(Details::Few, ShownFlows::Worst)

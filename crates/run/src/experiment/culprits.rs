@@ -21,9 +21,10 @@ use sim::hop_watch::SeenHops;
 use units::{Duration, Instant};
 
 use super::mode_changes::spells;
-use super::outcome::{Facts, Happening, disturbances, treatments};
+use super::outcome::{Facts, disturbances, treatments};
 use super::route::Atlas;
 use super::traffic::describe;
+use super::world::Happening;
 
 /// How long after the first frame it is said that one exceeds a contract or stays too long.
 const SAID_WITHIN: Duration = Duration::from_ms(250);

@@ -22,14 +22,14 @@ use measure::culprit::{Deviation, Suspect};
 use measure::load::Load;
 use measure::stalls::Stalls;
 use measure::unseen::{Gap, Unseen};
-use scenario::{Change, End, FlowIndex, HostIndex, Node, Scenario, SwitchIndex};
+use scenario::{Change, End, FlowIndex, HostIndex, LinkIndex, Node, Scenario, SwitchIndex};
 use sim::parts::Fault;
 use units::{DataSize, Duration, Instant};
 use wire::ethernet::MacAddress;
 use wire::openflow::PortNumber;
 
 use super::plan::{compiled_entries, port_address, switch_config};
-use super::world::{Observed, World};
+use super::world::{Happening, Observed, World};
 use super::{ExperimentError, capture, errors};
 
 /// What one packet of a message carries.
@@ -108,7 +108,7 @@ impl LabWorld {
         })
     }
 
-    fn change(&self, change: Change) -> LabChange {
+    fn lab_change(&self, change: Change) -> LabChange {
         match change {
             Change::Cut(link) => LabChange::Cut { cable: link.0 },
             Change::Heal(link) => LabChange::Heal { cable: link.0 },
@@ -201,7 +201,7 @@ impl World for LabWorld {
             }
         }
         let own = changes.iter();
-        let own = own.map(|(at, change)| (*at, self.change(*change), Some(*change)));
+        let own = own.map(|(at, change)| (*at, self.lab_change(*change), Some(*change)));
         let planted = self.planted.iter().map(|(at, change)| (*at, *change, None));
         let mut all: Vec<_> = own.chain(planted).collect();
         all.sort_by_key(|(at, ..)| *at);
@@ -211,10 +211,15 @@ impl World for LabWorld {
         Ok(self.lab.begin(load, changes.collect())?)
     }
 
+    fn change(&mut self, change: Change) {
+        self.lab.change(self.lab_change(change));
+    }
+
     fn finish(self: Box<Self>) -> Result<Observed, ExperimentError> {
         let observed = self.lab.finish()?;
         let stalls = stalls(&observed, self.begun);
         let interruptions = observed.interruptions.clone();
+        let happenings = happenings(&self.changes, &observed);
         let unseen = unseen(&observed, self.begun);
         let busy = busy(&observed);
         let called_late = observed
@@ -232,9 +237,7 @@ impl World for LabWorld {
                 .traffic
                 .map(|traffic| traffic.flows)
                 .unwrap_or_default(),
-            changed_at: std::iter::zip(&self.changes, &observed.changes)
-                .filter_map(|(change, made)| Some(begins_at((*change)?, *made)))
-                .collect(),
+            happenings,
             stamps: "kernel software stamps (AF_PACKET), behind the sender's queueing discipline \
                      and at the receiver's driver"
                 .to_owned(),
@@ -252,6 +255,29 @@ impl World for LabWorld {
             machine: Some(machine()),
         })
     }
+}
+
+/// Returns what was done to the network, in order of time: what was planned, and cables that
+/// were cut and healed besides.
+fn happenings(planned: &[Option<Change>], observed: &lab::world::Observed) -> Vec<Happening> {
+    let planned = std::iter::zip(planned, &observed.changes);
+    let planned = planned.filter_map(|(change, made)| Some(((*change)?, *made, false)));
+    let unplanned = observed.unplanned.iter();
+    let unplanned = unplanned.filter_map(|(change, made)| match change {
+        LabChange::Cut { cable } => Some((Change::Cut(LinkIndex(*cable)), *made, true)),
+        LabChange::Heal { cable } => Some((Change::Heal(LinkIndex(*cable)), *made, true)),
+        _ => None,
+    });
+    let happenings = planned.chain(unplanned);
+    let mut happenings: Vec<_> = happenings
+        .map(|(change, made, is_by_hand)| Happening {
+            at: begins_at(change, made),
+            change,
+            is_by_hand,
+        })
+        .collect();
+    happenings.sort_by_key(|it| it.at);
+    happenings
 }
 
 /// Returns from when on a change had its effect, at the earliest for what it breaks

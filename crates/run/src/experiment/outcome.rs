@@ -29,7 +29,7 @@ use super::mode_changes::{modes_report, spells};
 use super::plan::cover;
 use super::route::Atlas;
 
-use super::world::Observed;
+use super::world::{Happening, Observed};
 use super::{Admission, Carrying, Discovered, Run, WorldChoice};
 use crate::room::Room;
 
@@ -53,13 +53,6 @@ pub struct Facts<'a> {
     pub room: &'a Room,
 }
 
-/// Something that was done to the network, and when.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Happening {
-    pub(super) at: Instant,
-    pub(super) change: Change,
-}
-
 /// Returns the report of a run.
 #[must_use]
 pub fn report(facts: &Facts<'_>) -> Report {
@@ -69,8 +62,8 @@ pub fn report(facts: &Facts<'_>) -> Report {
         observed,
         ..
     } = facts;
-    let happenings = happenings(facts);
-    let mut judged = judge(facts, &happenings);
+    let happenings = &observed.happenings;
+    let mut judged = judge(facts, happenings);
     for ((report, _), admission) in judged.iter_mut().zip(facts.admissions) {
         let accepted = admission.decision.as_ref().ok();
         let slowdown = accepted.and_then(|accepted| facts.room.of_flow(accepted.id));
@@ -79,7 +72,7 @@ pub fn report(facts: &Facts<'_>) -> Report {
     let events = happenings
         .iter()
         .enumerate()
-        .map(|(place, happening)| event_report(facts, &happenings, place, *happening, &judged));
+        .map(|(place, happening)| event_report(facts, happenings, place, *happening, &judged));
     Report {
         scenario: scenario.name.clone(),
         title: scenario.title.clone(),
@@ -103,7 +96,8 @@ pub fn report(facts: &Facts<'_>) -> Report {
             took_ns: facts.took.as_ns(),
         }),
         events: events.collect(),
-        culprits: culprits(facts, &happenings),
+        by_hand: Vec::new(),
+        culprits: culprits(facts, happenings),
         flows: judged.into_iter().map(|(report, _)| report).collect(),
         platform: platform(scenario, run, observed),
         modes: modes_report(scenario, facts.config, run),
@@ -112,14 +106,6 @@ pub fn report(facts: &Facts<'_>) -> Report {
         versions: BTreeMap::from([("taktos".to_owned(), env!("CARGO_PKG_VERSION").to_owned())]),
         machine: observed.machine.clone(),
     }
-}
-
-fn happenings(facts: &Facts<'_>) -> Vec<Happening> {
-    let changes = facts.scenario.events.iter().map(|event| event.change);
-    let changed = facts.observed.changed_at.iter().zip(changes);
-    changed
-        .map(|(at, change)| Happening { at: *at, change })
-        .collect()
 }
 
 /// Returns the report of each flow, and what was made of its observations.
@@ -245,7 +231,7 @@ pub(super) fn disturbances(
     happenings: &[Happening],
 ) -> Vec<Disturbance> {
     let mut broken: Vec<LinkIndex> = Vec::new();
-    let disturbances = happenings.iter().map(|Happening { at, change }| {
+    let disturbances = happenings.iter().map(|Happening { at, change, .. }| {
         let route = atlas.route_while(accepted, &broken);
         let hit = match change {
             Change::Cut(link) => atlas.links_of(flow, route).contains(link),
@@ -302,10 +288,10 @@ fn event_report(
     facts: &Facts<'_>,
     happenings: &[Happening],
     place: usize,
-    Happening { at, change }: Happening,
+    happening: Happening,
     judged: &[(FlowReport, Option<Assessment>)],
 ) -> EventReport {
-    let scenario = facts.scenario;
+    let (scenario, Happening { at, change, .. }) = (facts.scenario, happening);
     let link_name = |link: LinkIndex| scenario.links[link.0].name.clone();
     let switch_name = |switch: SwitchIndex| scenario.switches[switch.0].name.clone();
     let (kind, target) = match change {
@@ -364,6 +350,7 @@ fn event_report(
         target,
         outage_ns: outages.collect(),
         restoration,
+        is_by_hand: happening.is_by_hand,
     }
 }
 
@@ -456,19 +443,19 @@ fn routes(
 }
 
 fn topology(scenario: &Scenario) -> Topology {
-    let node = |name: &String, kind| NodeReport {
-        name: name.clone(),
-        kind,
+    let switches = scenario.switches.iter().map(|switch| NodeReport {
+        name: switch.name.clone(),
+        kind: NodeKind::Switch,
+        // From the top to the bottom, as pictures are drawn.
+        position: switch
+            .position
+            .map(|it| (f64::from(it.east) / 1e6, -f64::from(it.north) / 1e6)),
+    });
+    let hosts = scenario.hosts.iter().map(|host| NodeReport {
+        name: host.name.clone(),
+        kind: NodeKind::Host,
         position: None,
-    };
-    let switches = scenario
-        .switches
-        .iter()
-        .map(|switch| node(&switch.name, NodeKind::Switch));
-    let hosts = scenario
-        .hosts
-        .iter()
-        .map(|host| node(&host.name, NodeKind::Host));
+    });
     let links = scenario.links.iter().map(|link| LinkReport {
         name: link.name.clone(),
         a: scenario.name_of(link.ends[0].node).to_owned(),

@@ -52,6 +52,12 @@ impl<'a> Atlas<'a> {
         Some(LinkEnds::new(one?, other?))
     }
 
+    /// Returns a link that the controller knows, if it is one of the scenario.
+    #[must_use]
+    pub fn between(&self, ends: LinkEnds) -> Option<LinkIndex> {
+        self.links.get(&ends).copied()
+    }
+
     /// Returns the ways of a flow on a route, one for each receiver that the
     /// route leads to, in the order of the receivers.
     #[must_use]

@@ -11,7 +11,7 @@ use units::{Duration, Instant};
 use wire::openflow::PortNumber;
 
 use super::plan::{compiled_entries, switch_config};
-use super::world::{Observed, World};
+use super::world::{Happening, Observed, World};
 use super::{ExperimentError, SimEngine, capture, errors};
 
 /// How long a simulated switch takes to notice that a port has lost its
@@ -27,7 +27,7 @@ pub const UNIX_ORIGIN_NS: u64 = 1_767_225_600_000_000_000;
 #[derive(Debug)]
 pub struct SimWorld {
     world: sim::World,
-    changes: Vec<Instant>,
+    changes: Vec<Happening>,
 }
 
 impl SimWorld {
@@ -138,10 +138,30 @@ impl World for SimWorld {
                 fault: fault(*change),
             })
             .collect();
-        self.changes = changes.iter().map(|(at, _)| *at).collect();
+        let planned = changes.iter();
+        let planned = planned.map(|(at, change)| Happening {
+            at: *at,
+            change: *change,
+            is_by_hand: false,
+        });
+        self.changes = planned.collect();
         self.world.plan(&faults);
         self.world.begin(load);
         Ok(())
+    }
+
+    fn change(&mut self, change: Change) {
+        let at = self.world.now();
+        let fault = fault(change);
+        self.world.plan(&[FaultAt { at, fault }]);
+        let is_by_hand = true;
+        let happening = Happening {
+            at,
+            change,
+            is_by_hand,
+        };
+        let place = self.changes.partition_point(|it| it.at <= at);
+        self.changes.insert(place, happening);
     }
 
     fn finish(self: Box<Self>) -> Result<Observed, ExperimentError> {
@@ -161,7 +181,9 @@ impl World for SimWorld {
         }
         notes.extend(capture::notes(&observed.captures));
         Ok(Observed {
-            changed_at: self.changes.into_iter().filter(|at| *at <= end).collect(),
+            happenings: (self.changes.into_iter())
+                .filter(|it| it.at <= end)
+                .collect(),
             records: observed.flows,
             stamps: "virtual time, exact".to_owned(),
             stalls: None,

@@ -14,7 +14,8 @@ use units::{Duration, Instant};
 use super::load::load;
 use super::mode_changes::describe_mode_event;
 
-use super::world::World;
+use super::route::Atlas;
+use super::world::{Plug, Wish, World};
 use super::{Admission, Audience, Experiment, ExperimentError, Run, errors};
 
 /// Time between the last decision and the first frame.
@@ -39,10 +40,7 @@ impl Experiment<'_> {
         let wanted = scenario.duration;
         let (mut load, plans) = load(scenario, admissions, start, wanted, world.unix_origin_ns());
         load.captures = captures;
-        let changes = scenario.events.iter().filter(|event| event.at < wanted);
-        let changes: Vec<_> = changes
-            .map(|event| (start + event.at, event.change))
-            .collect();
+        let changes = self.planned(start);
         world.plant(scenario, start);
         world.begin(load, &changes)?;
 
@@ -69,6 +67,7 @@ impl Experiment<'_> {
                 to.happened(at.saturating_since(start), &describe(scenario, change));
                 moved.extend(moves(change));
             }
+            self.change_by_hand(world, start, to);
             while let Some((from, text)) = wrongs.next_if(|(from, _)| start + *from <= now) {
                 to.happened(from, &text);
             }
@@ -96,6 +95,33 @@ impl Experiment<'_> {
             run.said.extend(world.listen(drained)?);
         }
         Ok(run)
+    }
+}
+
+impl Experiment<'_> {
+    /// Returns what happens to the network by the scenario, in order of time.
+    fn planned(&self, start: Instant) -> Vec<(Instant, Change)> {
+        let events = self.scenario.events.iter();
+        let during = events.filter(|event| event.at < self.scenario.duration);
+        during
+            .map(|event| (start + event.at, event.change))
+            .collect()
+    }
+
+    /// Cuts and heals links of the scenario as somebody who watches wants it.
+    fn change_by_hand(&self, world: &mut dyn World, start: Instant, to: &mut dyn Audience) {
+        while let Some(Wish { link, plug }) = to.wish() {
+            let Some(link) = Atlas::new(self.scenario).between(link) else {
+                continue;
+            };
+            let change = match plug {
+                Plug::Out => Change::Cut(link),
+                Plug::In => Change::Heal(link),
+            };
+            let text = format!("{} by hand", describe(self.scenario, change));
+            to.happened(world.now().saturating_since(start), &text);
+            world.change(change);
+        }
     }
 }
 

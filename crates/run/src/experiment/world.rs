@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::Receiver;
 
 use controller::northbound::{Reply, Request, RequestId, Said, Saying};
+use controller::place::LinkEnds;
 use linux::controller_loop::{Desk, Told};
 use measure::culprit::Deviation;
 use measure::fault_losses::FaultLosses;
@@ -69,6 +70,9 @@ pub trait World {
     /// If the world broke down.
     fn begin(&mut self, load: Load, changes: &[(Instant, Change)]) -> Result<(), ExperimentError>;
 
+    /// Changes the network at once, as nobody had planned.
+    fn change(&mut self, change: Change);
+
     /// Ends the run.
     ///
     /// # Errors
@@ -124,13 +128,35 @@ impl Experiment<'_> {
     }
 }
 
+/// What somebody who watches wants done to a link between two switches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wish {
+    pub link: LinkEnds,
+    pub plug: Plug,
+}
+
+/// Whether the cable of a link is plugged in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plug {
+    Out,
+    In,
+}
+
+/// Something that was done to the network, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Happening {
+    pub at: Instant,
+    pub change: Change,
+    /// Whether somebody who watches did it, and not the scenario.
+    pub is_by_hand: bool,
+}
+
 #[derive(Debug)]
 pub struct Observed {
     /// Flow by flow, in the order of the load.
     pub records: Vec<FlowRecord>,
-    /// When each planned change was made, in the order of the plan; those that
-    /// did not come to pass are absent.
-    pub changed_at: Vec<Instant>,
+    /// What was done to the network, in order of time; what did not come to pass is absent.
+    pub happenings: Vec<Happening>,
     /// How the stamps were taken.
     pub stamps: String,
     /// How late those were who watched the machine; nothing where time is virtual.

@@ -41,6 +41,21 @@ fn a_link_without_a_length_follows_the_great_circle() {
 }
 
 #[test]
+fn a_node_stands_where_the_file_says_and_nowhere_without_numbers() {
+    let nowhere = GRAPHML.replacen(">59.9", ">NaN", 1);
+    let moved = read("x.graphml", &nowhere).unwrap();
+    let topology = read("x.graphml", GRAPHML).unwrap();
+
+    let oslo = Position {
+        east: 10_750_000,
+        north: 59_910_000,
+    };
+    assert_eq!(topology.nodes[0].position, Some(oslo));
+    assert_ne!(nowhere, GRAPHML);
+    assert_eq!(moved.nodes[0].position, None);
+}
+
+#[test]
 fn node_link_json_is_read_with_kinds_and_capacities() {
     let text = r#"{"nodes": [{"id": 0, "name": "s", "kind": "switch"},
                              {"id": "1", "name": "e", "kind": "end_system"}],

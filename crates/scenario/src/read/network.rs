@@ -48,6 +48,7 @@ pub(super) fn read(
                 device: Device::Taktos,
                 profile,
                 datapath_id: None,
+                position: None,
             },
         },
         problems,

@@ -187,7 +187,7 @@ fn config(arguments: &ControllerArgs) -> Result<Config, Exit> {
 }
 
 fn run(arguments: &ControllerArgs, config: Config) -> Result<Exit, StartError> {
-    let terms = arguments.programs.terms()?;
+    let terms = arguments.programs.terms(arguments.network.as_deref())?;
     let etcd = arguments.etcd.store()?;
     let stop = stop_on_signals()?;
     // A file that may not grow is a store that fails for a while, and no end.

@@ -1,7 +1,7 @@
 //! `taktos run`: the main job.
 
-use std::io;
-use std::path::Path;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -16,7 +16,7 @@ use units::Duration;
 
 use super::exit::Exit;
 use super::report_folder::ReportFolder;
-use super::run_page::RunPage;
+use super::run_page::{ADDRESS, RunPage};
 use super::screen::{self, Screen, say};
 use super::{RunArgs, RunEngine, WorldName, profile, scenario_file};
 use run::experiment::demand::RunDemand;
@@ -69,6 +69,7 @@ pub fn run(arguments: &RunArgs) -> Exit {
     if let Err(exit) = scenario_file::settle_queues(&mut scenario, &stop) {
         return exit;
     }
+    let page = offer_page(page, arguments, &scenario, (place, folder.path()));
     let names = scenario.flows.iter().map(|flow| flow.name.clone());
     let mut screen = Screen::new(names.collect(), page);
     let experiment = Experiment {
@@ -81,18 +82,25 @@ pub fn run(arguments: &RunArgs) -> Exit {
         spare: Spare::Shared,
     };
     let outcome = experiment.run(place, &mut screen);
-    let page = screen.close();
+    let mut page = screen.close();
     match outcome {
-        Ok(report) => {
-            let captures = match scenario.measurement.capture {
-                Capture::Nothing => None,
-                Capture::Everything | Capture::Links(_) => Some(folder.captures()),
-            };
+        Ok(mut report) => {
+            report.by_hand = page.as_mut().map(RunPage::end_live).unwrap_or_default();
+            let captures = captures(&scenario, &folder);
             let exit = conclude(arguments, &folder, captures.as_deref(), &report);
             drop(folder);
+            let page = page.filter(|_| arguments.page.is_some());
             page.map_or(exit, |page| keep_showing(page, &report, &stop, exit))
         }
         Err(error) => explain(&error),
+    }
+}
+
+/// Returns the folder of the captures of a run, if it makes any.
+fn captures(scenario: &Scenario, folder: &ReportFolder) -> Option<PathBuf> {
+    match scenario.measurement.capture {
+        Capture::Nothing => None,
+        Capture::Everything | Capture::Links(_) => Some(folder.captures()),
     }
 }
 
@@ -105,12 +113,57 @@ fn claim(arguments: &RunArgs, scenario: &Scenario) -> Result<ReportFolder, Exit>
     })
 }
 
+/// Opens the page where it is asked for, and where a person may want to see what runs.
 fn open_page(arguments: &RunArgs) -> Result<Option<RunPage>, Exit> {
-    let page = arguments.page.map(RunPage::open).transpose();
-    page.map_err(|error| {
+    let Some(address) = arguments.page else {
+        let may_be_live = arguments.world != Some(WorldName::Sim);
+        let is_watched = may_be_live && io::stderr().is_terminal();
+        return Ok(is_watched.then(|| RunPage::open(ADDRESS).ok()).flatten());
+    };
+    let page = RunPage::open(address).and_then(|page| page.announce(""));
+    page.map(Some).map_err(|error| {
         say(format_args!("taktos: --page: {error}"));
         Exit::Lacking
     })
+}
+
+/// Says where the run can be seen, or why not, and returns the page if that is somewhere.
+fn offer_page(
+    page: Option<RunPage>,
+    arguments: &RunArgs,
+    scenario: &Scenario,
+    (place, folder): (WorldChoice, &Path),
+) -> Option<RunPage> {
+    let (is_live, is_asked) = (
+        matches!(place, WorldChoice::Lab(_)),
+        arguments.page.is_some(),
+    );
+    let folder = folder.display();
+    let page = match (is_live, is_asked) {
+        (true, true) => page,
+        (true, false) => {
+            let more = " while it runs, in a browser";
+            let announced = page.and_then(|page| page.announce(more).ok());
+            if announced.is_none() {
+                say("page: `--page` shows the run in a browser while it runs");
+            }
+            announced
+        }
+        (false, true) => {
+            say(
+                "page: in virtual time there is nothing to watch; it shows how far the run is, and then what came of it",
+            );
+            page
+        }
+        (false, false) => {
+            say(format_args!(
+                "page: in virtual time there is nothing to watch; `taktos view {folder}` shows the \
+                 run when it is over"
+            ));
+            None
+        }
+    };
+    page.map(|page| page.of(scenario, arguments.page_role))
 }
 
 /// Leaves what came of a run on the page until the user has seen enough.

@@ -1,27 +1,49 @@
 //! The page of a run: live while a network of real things runs, and what came of it
 //! afterwards.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use controller::Config;
+use run::experiment::Wish;
 use run::experiment::world::World;
+use scenario::Scenario;
+use tokio::runtime::Runtime;
+use wire::openflow::DatapathId;
 
 use super::screen::say;
-use crate::web::finished_run::FinishedRun;
-use crate::web::gate::Gate;
-use crate::web::{Terms, Web};
+use crate::web::finished_run::{FinishedRun, ShownRun};
+use crate::web::gate::{Gate, Role};
+use crate::web::layout::Spot;
+use crate::web::{FAREWELL, Terms, Web};
 
 /// Where the page of a run is, unless somebody says otherwise.
 pub const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8182);
+
+/// How often it is looked whether the end has come.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The page of a run.
 #[derive(Debug)]
 pub struct RunPage {
     listener: TcpListener,
-    live: Option<JoinHandle<()>>,
+    /// What everybody on this machine may do while the run lasts.
+    role: Role,
+    /// Where switches stand by a topology file.
+    places: BTreeMap<DatapathId, Spot>,
+    /// Returns what was changed by hand.
+    live: Option<JoinHandle<Vec<String>>>,
+    /// What is to be done to links by hand.
+    wishes: Option<Receiver<Wish>>,
+    shown: Arc<ShownRun>,
+    /// Shows how far it is, where nobody can watch it.
+    waiting: Option<Runtime>,
 }
 
 impl RunPage {
@@ -37,44 +59,63 @@ impl RunPage {
         }
         let listener = TcpListener::bind(address)
             .map_err(|error| io::Error::other(format!("cannot listen on {address}: {error}")))?;
-        let page = Self {
+        Ok(Self {
             listener,
+            role: Role::Read,
+            places: BTreeMap::new(),
             live: None,
-        };
-        say(format_args!("page: {}", page.url()?));
-        Ok(page)
+            wishes: None,
+            shown: Arc::default(),
+            waiting: None,
+        })
     }
 
-    /// Returns where it is.
+    /// Lets everybody on this machine do so much to a run of this scenario.
+    #[must_use]
+    pub fn of(self, scenario: &Scenario, role: Role) -> Self {
+        let places = places(scenario);
+        Self {
+            role,
+            places,
+            ..self
+        }
+    }
+
+    /// Says where it is, and what else there is to say.
     ///
     /// # Errors
     ///
-    /// If the system does not say.
-    fn url(&self) -> io::Result<String> {
-        Ok(format!("http://{}/", self.listener.local_addr()?))
+    /// If the system does not know.
+    pub fn announce(self, more: &str) -> io::Result<Self> {
+        say(format_args!(
+            "page: http://{}/{more}",
+            self.listener.local_addr()?
+        ));
+        Ok(self)
     }
 
-    /// Shows what happens in a world from now on, if its time is ours.
+    /// Shows what happens in a world from now on, if its time is ours; else how far it is.
     ///
     /// # Errors
     ///
     /// If the machine has no threads or descriptors left.
     pub fn follow(&mut self, world: &mut dyn World, config: &Config) -> io::Result<()> {
         let Some((desk, told)) = world.lend_controller() else {
-            say(
-                "page: in virtual time there is nothing to watch; it shows the run when that is over",
-            );
+            self.waiting = Some(self.shown.serve(self.listener.try_clone()?)?);
             return Ok(());
         };
+        let (wishes, wished) = mpsc::channel();
+        self.wishes = Some(wished);
         let terms = Terms {
-            id: "run".to_owned(),
-            gate: Gate::Loopback,
-            tls: None,
-            audit: None,
-            store: None,
+            places: std::mem::take(&mut self.places),
+            wishes: Some(wishes),
+            ..Terms::new("run".to_owned(), Gate::Loopback(self.role))
         };
         let web = Web::start(self.listener.try_clone()?, desk, config, terms)?;
-        let passing = move || told.iter().for_each(|told| web.take(told));
+        let passing = move || {
+            told.iter().for_each(|told| web.take(told));
+            web.changes()
+        };
         self.live = Some(
             thread::Builder::new()
                 .name("page".to_owned())
@@ -83,17 +124,52 @@ impl RunPage {
         Ok(())
     }
 
+    /// Takes note of how long the run has sent, and how long it is to.
+    pub fn note(&self, progress: [units::Duration; 2]) {
+        self.shown.note(progress);
+    }
+
+    /// Returns what somebody wants done to a link by hand, if anything.
+    pub fn wish(&self) -> Option<Wish> {
+        self.wishes.as_ref()?.try_recv().ok()
+    }
+
+    /// Ends what is shown live, which the world has ended, and returns what was changed by
+    /// hand.
+    pub fn end_live(&mut self) -> Vec<String> {
+        self.wishes = None;
+        let live = self.live.take();
+        live.and_then(|live| live.join().ok()).unwrap_or_default()
+    }
+
     /// Shows what came of it until `stop` is set.
     ///
     /// # Errors
     ///
     /// If the report cannot be shown, or the machine has no threads left.
     pub fn conclude(self, report: String, stop: &AtomicBool) -> io::Result<()> {
-        // It ends with the world, and gives up the door.
-        if let Some(live) = self.live {
-            let _ = live.join();
-        }
         let run = FinishedRun::parse(report).map_err(io::Error::other)?;
-        run.serve(self.listener, stop)
+        self.shown.conclude(run);
+        let serving = match self.waiting {
+            Some(waiting) => waiting,
+            None => self.shown.serve(self.listener)?,
+        };
+        while !stop.load(Ordering::Relaxed) {
+            thread::sleep(LOOK_INTERVAL);
+        }
+        serving.shutdown_timeout(FAREWELL);
+        Ok(())
     }
+}
+
+/// Returns where the switches of a scenario stand, as far as a topology file says so.
+#[must_use]
+pub fn places(scenario: &Scenario) -> BTreeMap<DatapathId, Spot> {
+    let switches = scenario.switches.iter();
+    let placed = switches.filter_map(|switch| {
+        let place = switch.position?;
+        let spot = [place.east, place.north.saturating_neg()];
+        Some((DatapathId(switch.datapath_id), spot))
+    });
+    placed.collect()
 }

@@ -11,7 +11,7 @@ use units::Duration;
 
 use super::run_page::RunPage;
 use run::experiment::world::World;
-use run::experiment::{Admission, Audience, Discovered};
+use run::experiment::{Admission, Audience, Discovered, Wish};
 
 pub const WIDTH: usize = 100;
 /// How often a line says how far it is, where there is no bar.
@@ -132,6 +132,9 @@ impl Audience for Screen {
     }
 
     fn running(&mut self, elapsed: Duration, total: Duration) {
+        if let Some(page) = &self.page {
+            page.note([elapsed, total]);
+        }
         if io::stderr().is_terminal() {
             let bar = self.bar.get_or_insert_with(|| bar(total));
             bar.set_position(elapsed.as_whole_ms());
@@ -140,6 +143,10 @@ impl Audience for Screen {
             let seconds = elapsed.as_secs_f64();
             say(format_args!("running: {seconds:.0} s of {total}"));
         }
+    }
+
+    fn wish(&mut self) -> Option<Wish> {
+        self.page.as_ref()?.wish()
     }
 
     fn happened(&mut self, at: Duration, what: &str) {

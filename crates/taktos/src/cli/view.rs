@@ -36,7 +36,8 @@ pub fn view(arguments: &View) -> Exit {
             return Exit::Fault;
         }
     };
-    let shown = RunPage::open(arguments.http).map(|page| page.conclude(report, &stop));
+    let opened = RunPage::open(arguments.http).and_then(|page| page.announce(""));
+    let shown = opened.map(|page| page.conclude(report, &stop));
     match shown {
         Ok(Ok(())) => Exit::Done,
         Ok(Err(error)) => {

@@ -70,6 +70,14 @@ pub struct HostRequestDocument {
     pub attachment: Option<Place<String>>,
 }
 
+/// What becomes of the cable of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CableDocument {
+    /// Whether it is cut; healed otherwise.
+    pub cut: bool,
+}
+
 /// The body of every answer whose status is 400 or above.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProblemDocument {

@@ -1,29 +1,84 @@
-//! A run that is over, as the page shows it: the report, and where what it is about stands
-//! on the map.
+//! A run that nobody can watch, as the page shows it: how far it is, and once it is over the
+//! report, and where what it is about stands on the map.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::net::TcpListener;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, Request};
-use axum::http::{Response, Uri};
+use axum::extract::{Path, Request, State};
+use axum::http::{Response, StatusCode, Uri};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Redirect};
 use axum::routing::get;
 use serde::Deserialize;
-use tokio::runtime::Builder;
+use serde_json::json;
+use tokio::runtime::{Builder, Runtime};
+use units::Duration;
 
-use super::gate::Gate;
-use super::layout::Shape;
+use super::gate::{Gate, Role};
+use super::layout::{Shape, Spot};
 use super::operations::kept;
-use super::{page, server};
+use super::{page, problem, server};
 
-/// How often it is looked whether the end has come.
-const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+/// A run as its page shows it.
+#[derive(Debug, Default)]
+pub struct ShownRun {
+    /// How long it has sent, and how long it is to.
+    progress: Mutex<[Duration; 2]>,
+    over: OnceLock<FinishedRun>,
+}
+
+impl ShownRun {
+    /// Takes note of how long it has sent, and how long it is to.
+    pub fn note(&self, progress: [Duration; 2]) {
+        *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = progress;
+    }
+
+    /// Shows what came of it from now on.
+    pub fn conclude(&self, run: FinishedRun) {
+        // It ends once.
+        let _ = self.over.set(run);
+    }
+
+    /// Serves its page until what is returned is dropped.
+    ///
+    /// # Errors
+    ///
+    /// If the machine has no threads or descriptors left.
+    pub fn serve(self: &Arc<Self>, listener: TcpListener) -> io::Result<Runtime> {
+        listener.set_nonblocking(true)?;
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()?;
+        let entered = runtime.enter();
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        drop(entered);
+        let router = Router::new()
+            .route("/", get(index))
+            .route("/page/{name}", get(file))
+            .route("/run/report.json", get(report))
+            .route("/run/layout.json", get(layout))
+            .layer(middleware::from_fn(guard))
+            .with_state(Arc::clone(self));
+        runtime.spawn(server::serve(listener, None, router));
+        Ok(runtime)
+    }
+
+    /// Answers with a part of what came of it, or with how far it is.
+    fn answer(&self, part: impl Fn(&FinishedRun) -> &Bytes) -> Response<Body> {
+        if let Some(run) = self.over.get() {
+            return kept(part(run).clone());
+        }
+        let progress = *self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        let [elapsed_ns, total_ns] = progress.map(Duration::as_ns);
+        let far = json!({"elapsed_ns": elapsed_ns, "total_ns": total_ns});
+        problem::json(StatusCode::ACCEPTED, &far)
+    }
+}
 
 /// A report and the map of its network.
 #[derive(Clone, Debug)]
@@ -48,6 +103,9 @@ struct Topology {
 struct Node {
     name: String,
     kind: NodeKind,
+    /// From the left and from the top, in degrees if it is of the world.
+    #[serde(default)]
+    position: Option<[f64; 2]>,
 }
 
 #[derive(Debug, Deserialize, PartialEq, Eq)]
@@ -72,43 +130,11 @@ impl FinishedRun {
     pub fn parse(report: String) -> Result<Self, serde_json::Error> {
         let Report { topology } = serde_json::from_str(&report)?;
         let layout = topology.shape().layout();
-        let layout = serde_json::json!({"switches": layout.switches, "hosts": layout.hosts});
+        let layout = json!({"switches": layout.switches, "hosts": layout.hosts});
         Ok(Self {
             report: report.into(),
             layout: layout.to_string().into(),
         })
-    }
-
-    /// Serves the page of it until `stop` is set.
-    ///
-    /// # Errors
-    ///
-    /// If the machine has no threads or descriptors left.
-    pub fn serve(self, listener: TcpListener, stop: &AtomicBool) -> io::Result<()> {
-        listener.set_nonblocking(true)?;
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()?;
-        let entered = runtime.enter();
-        let listener = tokio::net::TcpListener::from_std(listener)?;
-        drop(entered);
-        runtime.spawn(server::serve(listener, None, self.router()));
-        while !stop.load(Ordering::Relaxed) {
-            std::thread::sleep(LOOK_INTERVAL);
-        }
-        runtime.shutdown_timeout(super::FAREWELL);
-        Ok(())
-    }
-
-    fn router(self) -> Router {
-        let Self { report, layout } = self;
-        Router::new()
-            .route("/", get(index))
-            .route("/page/{name}", get(file))
-            .route("/run/report.json", get(async || kept(report)))
-            .route("/run/layout.json", get(async || kept(layout)))
-            .layer(middleware::from_fn(guard))
     }
 }
 
@@ -124,6 +150,7 @@ impl Topology {
             switches: of_kind(NodeKind::Switch).count(),
             links: Vec::new(),
             hosts: vec![None; of_kind(NodeKind::Host).count()],
+            given: of_kind(NodeKind::Switch).map(Node::spot).collect(),
         };
         for link in &self.links {
             let [a, b] = [&link.a, &link.b].map(|name| name.as_str());
@@ -138,6 +165,18 @@ impl Topology {
     }
 }
 
+impl Node {
+    /// Returns where it stands by a topology file.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a map is not that large, and `as` saturates"
+    )]
+    fn spot(&self) -> Option<Spot> {
+        let position = self.position?;
+        Some(position.map(|it| (it * 1e6).round() as i32))
+    }
+}
+
 fn place(shape: &mut Shape, host: Option<&usize>, at: usize) {
     if let Some(host) = host {
         shape.hosts[*host] = Some(at);
@@ -146,10 +185,18 @@ fn place(shape: &mut Shape, host: Option<&usize>, at: usize) {
 
 /// Pages of other sites may not read a report, as they may not ask a controller.
 async fn guard(request: Request, next: Next) -> Response<Body> {
-    match Gate::Loopback.admit(request.headers()) {
+    match Gate::Loopback(Role::Read).admit(request.headers()) {
         Ok(_) => next.run(request).await,
         Err(problem) => problem.into_response(),
     }
+}
+
+async fn report(State(run): State<Arc<ShownRun>>) -> Response<Body> {
+    run.answer(|run| &run.report)
+}
+
+async fn layout(State(run): State<Arc<ShownRun>>) -> Response<Body> {
+    run.answer(|run| &run.layout)
 }
 
 async fn index(uri: Uri) -> Response<Body> {

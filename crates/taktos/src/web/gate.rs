@@ -70,12 +70,12 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Returns whoever asks without a token on this machine.
+    /// Returns whoever asks without a token on this machine, where everybody may do this.
     #[must_use]
-    pub fn local() -> Self {
+    pub fn local(role: Role) -> Self {
         Self {
             name: "local".to_owned(),
-            role: Role::Administer,
+            role,
             asker: Asker::Operator,
         }
     }
@@ -107,8 +107,8 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 /// Who is let in.
 #[derive(Debug)]
 pub enum Gate {
-    /// Everybody on this machine.
-    Loopback,
+    /// Everybody on this machine, who may do this.
+    Loopback(Role),
     /// Those who show one of these tokens.
     Tokens(Tokens),
 }
@@ -121,10 +121,10 @@ impl Gate {
     /// If that is nobody who may.
     pub fn admit(&self, headers: &HeaderMap) -> Result<Caller, Problem> {
         match self {
-            Self::Loopback => {
+            Self::Loopback(role) => {
                 check_host(headers)?;
                 check_origin(headers)?;
-                Ok(Caller::local())
+                Ok(Caller::local(*role))
             }
             Self::Tokens(tokens) => {
                 let token = bearer(headers)?;
@@ -240,7 +240,7 @@ mod tests {
             let name = HeaderName::from_static(name);
             (name, HeaderValue::from_static(value))
         });
-        Gate::Loopback
+        Gate::Loopback(Role::Operate)
             .admit(&pairs.collect())
             .map_err(|problem| problem.code())
     }
@@ -255,7 +255,8 @@ mod tests {
             "[::1]",
             "127.3.2.1",
         ] {
-            assert_eq!(asked(&[("host", host)]), Ok(Caller::local()), "{host}");
+            let local = Ok(Caller::local(Role::Operate));
+            assert_eq!(asked(&[("host", host)]), local, "{host}");
         }
     }
 
@@ -281,7 +282,7 @@ mod tests {
         let sandboxed = asked(&[host, ("origin", "null")]);
         let image = asked(&[host, ("sec-fetch-site", "cross-site")]);
 
-        assert_eq!(own, Ok(Caller::local()));
+        assert_eq!(own, Ok(Caller::local(Role::Operate)));
         for refused in [other, other_port, sandboxed, image] {
             assert_eq!(refused, Err("foreign-origin"));
         }
@@ -302,10 +303,7 @@ mod tests {
 
     #[test]
     fn a_role_may_what_lower_roles_may_and_no_more() {
-        let operator = Caller {
-            role: Role::Operate,
-            ..Caller::local()
-        };
+        let operator = Caller::local(Role::Operate);
 
         assert_eq!(operator.check(Role::Read), Ok(()));
         assert_eq!(operator.check(Role::Operate), Ok(()));

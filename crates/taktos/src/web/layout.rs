@@ -5,7 +5,8 @@
 //! number of links between them (Zheng, Pawar, Goodman, "Graph Drawing by Stochastic
 //! Gradient Descent", 2018, section 2): pairs are taken in an order that a seed gives, and
 //! each is moved together or apart by steps that grow smaller. Hosts stand around their
-//! switch, on the side where it has no neighbours.
+//! switch, on the side where it has no neighbours. Where a topology file says of every switch
+//! where it stands, it stands there.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::f64::consts::TAU;
@@ -28,6 +29,10 @@ const HOST_DISTANCE: f64 = 0.42;
 /// How many hosts stand on one circle.
 const HOSTS_ON_A_CIRCLE: usize = 10;
 
+/// How near two switches may be that a topology file puts at the same place, in lengths of
+/// a link.
+const CLOSEST: f64 = 0.6;
+
 /// A place on the map: from the left, from the top.
 pub type Spot = [i32; 2];
 
@@ -46,11 +51,14 @@ pub struct Shape {
     pub links: Vec<[usize; 2]>,
     /// The switch of each host, if it is known.
     pub hosts: Vec<Option<usize>>,
+    /// Where each switch stands by a topology file, in millionths of a degree, if it says so
+    /// of all of them.
+    pub given: Option<Vec<Spot>>,
 }
 
 impl Shape {
     #[must_use]
-    pub fn of(topology: &Topology) -> Self {
+    pub fn of(topology: &Topology, given: &BTreeMap<DatapathId, Spot>) -> Self {
         let switches = topology.switches.iter().enumerate();
         let numbers: BTreeMap<DatapathId, usize> =
             switches.map(|(at, switch)| (switch.datapath, at)).collect();
@@ -66,6 +74,9 @@ impl Shape {
             switches: topology.switches.len(),
             links: links.collect(),
             hosts: hosts.collect(),
+            given: (topology.switches.iter())
+                .map(|switch| given.get(&switch.datapath).copied())
+                .collect(),
         }
     }
 
@@ -73,9 +84,15 @@ impl Shape {
     #[must_use]
     pub fn layout(&self) -> Layout {
         let neighbours = self.neighbours();
-        let mut switches = scattered(self.switches);
-        relax(&mut switches, pairs(&neighbours));
-        lay_flat(&mut switches);
+        let switches = match &self.given {
+            Some(given) => to_scale(given, &self.links),
+            None => {
+                let mut switches = scattered(self.switches);
+                relax(&mut switches, pairs(&neighbours));
+                lay_flat(&mut switches);
+                switches
+            }
+        };
         let hosts = self.around(&switches, &neighbours);
         let all = || switches.iter().chain(&hosts);
         let least = |axis: usize| all().map(|it| it[axis]).fold(f64::INFINITY, f64::min);
@@ -151,6 +168,53 @@ fn away_from(switches: &[[f64; 2]], at: usize, neighbours: &[usize]) -> f64 {
     match sum[0].hypot(sum[1]) < 1e-6 {
         true => TAU / 4.0,
         false => f64::atan2(-sum[1], -sum[0]),
+    }
+}
+
+/// Returns given places so far apart that a usual link has the length of one. Who would
+/// stand on another one steps aside.
+fn to_scale(given: &[Spot], links: &[[usize; 2]]) -> Vec<[f64; 2]> {
+    let count = f64::max(as_f64(given.len()), 1.0);
+    let latitude = given.iter().map(|it| f64::from(it[1])).sum::<f64>() / count / 1e6;
+    let narrow = latitude.to_radians().cos().abs();
+    let place = |it: &Spot| [f64::from(it[0]) * narrow, f64::from(it[1])];
+    let mut places: Vec<_> = given.iter().map(place).collect();
+    let lengths = links.iter().map(|[one, other]| {
+        let [one, other] = [places[*one], places[*other]];
+        f64::hypot(one[0] - other[0], one[1] - other[1])
+    });
+    let mut lengths: Vec<_> = lengths.filter(|length| *length > 0.0).collect();
+    lengths.sort_by(f64::total_cmp);
+    let usual = lengths.get(lengths.len() / 2).copied().unwrap_or(1e6);
+    for place in &mut places {
+        *place = place.map(|length| length / usual);
+    }
+    for _ in 0..ROUNDS {
+        step_aside(&mut places);
+    }
+    places
+}
+
+/// Moves those apart who are too near to each other.
+fn step_aside(places: &mut [[f64; 2]]) {
+    for one in 1..places.len() {
+        for other in 0..one {
+            let between = [0, 1].map(|axis| places[one][axis] - places[other][axis]);
+            let length = between[0].hypot(between[1]);
+            if length >= CLOSEST {
+                continue;
+            }
+            let (sine, cosine) = match length < 1e-6 {
+                // All directions are as good, and these differ for any two.
+                true => as_f64(one).sin_cos(),
+                false => (between[1] / length, between[0] / length),
+            };
+            let step = (CLOSEST - length) / 2.0;
+            for (axis, towards) in [cosine, sine].into_iter().enumerate() {
+                places[one][axis] += step * towards;
+                places[other][axis] -= step * towards;
+            }
+        }
     }
 }
 
@@ -314,6 +378,7 @@ mod tests {
             switches: side * side,
             links: right.chain(down).collect(),
             hosts: (0..side * side).map(Some).collect(),
+            given: None,
         }
     }
 
@@ -354,6 +419,31 @@ mod tests {
         }
     }
 
+    /// Oslo, Bergen, Trondheim, and another switch in Oslo.
+    #[test]
+    fn switches_stand_where_a_file_says_and_never_on_each_other() {
+        let given = [
+            [10_750_000, -59_910_000],
+            [5_320_000, -60_390_000],
+            [10_400_000, -63_430_000],
+            [10_750_000, -59_910_000],
+        ];
+        let shape = Shape {
+            switches: 4,
+            links: vec![[0, 1], [0, 2], [0, 3]],
+            hosts: vec![Some(0)],
+            given: Some(given.to_vec()),
+        };
+
+        let [oslo, bergen, trondheim, other] = shape.layout().switches[..] else {
+            panic!("there are four")
+        };
+
+        assert!(bergen[0] + 800 < oslo[0] && bergen[1].abs_diff(oslo[1]) < 700);
+        assert!(trondheim[1] + 700 < oslo[1] && trondheim[0].abs_diff(oslo[0]) < 500);
+        assert!((550.0..700.0).contains(&distance([oslo, other])));
+    }
+
     #[test]
     fn networks_that_are_large_fall_apart_or_are_empty_are_laid_out_as_well() {
         let empty = Shape::default().layout();
@@ -361,6 +451,7 @@ mod tests {
             switches: 4,
             links: vec![[0, 1], [2, 3]],
             hosts: vec![None],
+            given: None,
         }
         .layout();
         let large = grid(30).layout();

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use controller::northbound::{Asker, Event, Reply, Request};
 use linux::clock::{self, WallTime};
 use linux::controller_loop::{Desk, Told};
+use run::experiment::Wish;
 use wire::openflow::DatapathId;
 
 use super::audit::Audit;
@@ -15,7 +17,7 @@ use super::describe::{self, Names};
 use super::feed::Feed;
 use super::gate::Gate;
 use super::kept::SharedAnswer;
-use super::layout::{Layout, Shape};
+use super::layout::{Layout, Shape, Spot};
 use super::metrics::Meters;
 use super::observations::Observations;
 use super::operations;
@@ -47,6 +49,10 @@ pub struct Inside {
     pub room: SharedAnswer,
     /// What the page shows at first, written down.
     pub page: SharedAnswer,
+    /// Where switches stand by a topology file, as far as it says so.
+    pub places: BTreeMap<DatapathId, Spot>,
+    /// Who cuts and heals links, in a run.
+    pub wishes: Option<Sender<Wish>>,
     /// The map of the network as it was last, and of which shape that was.
     layout: Mutex<(Shape, Arc<Layout>)>,
     observations: Mutex<Observations>,
@@ -83,6 +89,8 @@ impl Inside {
             flows: SharedAnswer::default(),
             room: SharedAnswer::default(),
             page: SharedAnswer::default(),
+            places: BTreeMap::new(),
+            wishes: None,
             layout: Mutex::default(),
             observations: Mutex::default(),
             computing: tokio::sync::Mutex::new(()),

@@ -22,12 +22,13 @@ const INTENT: &str = r#"{"kind": "host-to-host", "name": "web", "one": "h1", "ot
 fn everything_that_is_described_is_served_and_answers_as_described() {
     let bed = Bed::new();
     bed.with_hosts();
-    let description = description(&Gate::Loopback);
+    let description = description(&Gate::Loopback(Role::Administer));
     for operation in operations::all() {
         let path = operation
             .path
             .replace("{name}", "h1")
-            .replace("{switch}", "1");
+            .replace("{switch}", "1")
+            .replace("{link}", "1:1-2:1");
         if operation.id == "watch-events" {
             continue;
         }
@@ -60,6 +61,13 @@ fn what_is_not_there_and_what_is_not_possible_is_said_with_what_to_do() {
         ("DELETE", "/api/v1/flows/nobody", "", 404, "unknown-flow"),
         ("DELETE", "/api/v1/intents/none", "", 404, "unknown-intent"),
         ("DELETE", "/api/v1/switches/zz", "", 404, "unknown-switch"),
+        (
+            "PUT",
+            "/api/v1/links/1:1-2:1/cable",
+            r#"{"cut": true}"#,
+            409,
+            "no-run",
+        ),
         ("POST", "/api/v1/flows", "", 400, "no-body"),
         ("POST", "/api/v1/flows", "{", 400, "malformed-json"),
         (
@@ -107,6 +115,21 @@ fn what_is_not_there_and_what_is_not_possible_is_said_with_what_to_do() {
         );
         let help = answer.json()["error"]["help"].clone();
         assert!(help.is_string(), "{method} {path}: {answer:?}");
+    }
+}
+
+#[test]
+fn who_may_only_look_cuts_no_link_and_admits_no_flow() {
+    let bed = Bed::with(Gate::Loopback(Role::Read));
+
+    let seen = bed.ask("GET", "/api/v1/page", "");
+    let cut = bed.ask("PUT", "/api/v1/links/1:1-2:1/cable", r#"{"cut": true}"#);
+    let admitted = bed.ask("POST", "/api/v1/flows", "{}");
+
+    assert_eq!(seen.status, 200);
+    assert_eq!(seen.json()["cables"], false);
+    for refused in [cut, admitted] {
+        assert_eq!((refused.status, refused.code()), (403, Some("role")));
     }
 }
 

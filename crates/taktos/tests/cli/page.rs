@@ -55,6 +55,33 @@ fn a_run_that_is_over_is_shown_to_this_machine_alone() {
 }
 
 #[test]
+fn a_run_in_virtual_time_says_at_its_beginning_why_it_is_not_shown_live_and_where_later() {
+    let workplace = Workplace::new();
+
+    let alone = workplace.run(&["run", "pair.toml", "--world", "sim"]);
+    let mut shown = Running::start(workplace.taktos([
+        "run",
+        "pair.toml",
+        "--world",
+        "sim",
+        "--page=127.0.0.1:0",
+    ]));
+
+    let before = alone.stderr.split("discovered").next().unwrap_or_default();
+    let why = "page: in virtual time there is nothing to watch; `taktos view out/pair` shows";
+    assert!(before.contains(why), "{}", alone.stderr);
+    assert!(
+        alone
+            .stdout
+            .contains("page: `taktos view out/pair` replays it")
+    );
+    assert!(shown.says("it shows how far the run is, and then what came of it"));
+    assert!(shown.says("the page shows the run until Ctrl-C"));
+    shown.signal(Signal::TERM);
+    assert_eq!(shown.end().code, Some(0));
+}
+
+#[test]
 fn what_is_no_run_and_who_is_not_of_this_machine_are_refused() {
     let workplace = Workplace::new();
     let nowhere = ["view", "no-such-folder"];

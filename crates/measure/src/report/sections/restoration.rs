@@ -62,7 +62,7 @@ fn split(restored: &[(&EventReport, Restoration)]) -> Element {
     .class("restoration");
     for (place, (event, restoration)) in restored.iter().enumerate() {
         let top = ROW * count(place) + 6.0;
-        let name = format!("{} {}", event.target, event.kind.label());
+        let name = event.label();
         svg = svg.child(label((LEFT - 12.0, top + 18.0), name).class("name end"));
         let parts = [
             restoration.detection_ns,
@@ -100,7 +100,7 @@ fn table(report: &Report) -> Table {
         let longest = event.outage_ns.values().max().copied().unwrap_or(0);
         [
             time(event.at_ns),
-            format!("{} {}", event.target, event.kind.label()),
+            event.label(),
             match longest {
                 0 => "none".to_owned(),
                 longest => time(longest),

@@ -144,12 +144,7 @@ impl Axes {
     fn event(&self, event: &EventReport, place: usize, named: bool) -> Element {
         use super::super::EventKind;
         let x = self.x(as_f64(event.at_ns));
-        let text = format!(
-            "{} {} at {}",
-            event.target,
-            event.kind.label(),
-            time(event.at_ns)
-        );
+        let text = format!("{} at {}", event.label(), time(event.at_ns));
         let y = TOP - 8.0;
         let (class, symbol) = match event.kind {
             EventKind::Cut
@@ -185,7 +180,7 @@ impl Axes {
             let dx = if end { -9.0 } else { 9.0 };
             let y = TOP - 6.0 - 14.0 * count(place % 2);
             let class = if end { "end" } else { "" };
-            let mut note = format!("{} {}", event.target, event.kind.label());
+            let mut note = event.label();
             if longest > 0 {
                 note = format!("{note}, {} interrupted", time(longest));
             }

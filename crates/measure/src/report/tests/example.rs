@@ -151,8 +151,7 @@ fn report_of(recipes: &[Recipe]) -> Report {
         let flow = recorder.add(plan.clone());
         send(&mut recorder, flow, recipe, &mut random);
     }
-    let stalls = stalls();
-    let interruptions = interruptions();
+    let (stalls, interruptions) = (stalls(), interruptions());
     let mut flows = Vec::new();
     let mut outages = [BTreeMap::new(), BTreeMap::new()];
     for ((recipe, plan), record) in recipes.iter().zip(&plans).zip(recorder.finish()) {
@@ -197,6 +196,7 @@ fn report_of(recipes: &[Recipe]) -> Report {
         }),
         flows,
         events: events(outages),
+        by_hand: Vec::new(),
         platform: platform(&stalls, &interruptions),
         culprits: Vec::new(),
         modes: None,
@@ -436,6 +436,7 @@ fn events([cut, healed]: [BTreeMap<String, u64>; 2]) -> Vec<EventReport> {
         target: "s1-s2".to_owned(),
         outage_ns,
         restoration,
+        is_by_hand: false,
     };
     let restoration = Restoration {
         detection_ns: 1_720_000,

@@ -1,15 +1,15 @@
 //! Adds the switches, hosts and links that a generator makes or a topology file
 //! has.
 
-use crate::Node;
 use crate::generate::Generator;
 use crate::import::{self, ImportedTopology, NodeKind};
 use crate::limits::MOST_NODES;
 use crate::mistake::{Mistake, quote};
-use crate::plan::HostPlan;
+use crate::plan::{HostPlan, SwitchPlan};
 use crate::problem::TextSpan;
 use crate::read::Loader;
 use crate::record::LayeredTable;
+use crate::{Node, Position};
 
 use super::NetworkReader;
 
@@ -59,7 +59,7 @@ impl NetworkReader<'_> {
             return;
         };
         let switches: Vec<_> = (1..=count)
-            .map(|n| self.add_switch(&format!("s{n}"), &place))
+            .map(|n| self.add_switch(&format!("s{n}"), None, &place))
             .collect();
         for ends in generator.links() {
             let ends = ends.map(|end| switches[end]);
@@ -139,8 +139,11 @@ impl NetworkReader<'_> {
         None
     }
 
-    fn add_switch(&mut self, name: &str, place: &TextSpan) -> Node {
-        let plan = self.defaults.switch;
+    fn add_switch(&mut self, name: &str, position: Option<Position>, place: &TextSpan) -> Node {
+        let plan = SwitchPlan {
+            position,
+            ..self.defaults.switch
+        };
         self.plan
             .add_switch(name, plan, place.clone(), self.problems)
     }
@@ -194,7 +197,7 @@ impl NetworkReader<'_> {
         let mut nodes = Vec::with_capacity(topology.nodes.len());
         for node in &topology.nodes {
             nodes.push(match node.kind {
-                NodeKind::Switch => self.add_switch(&node.name, place),
+                NodeKind::Switch => self.add_switch(&node.name, node.position, place),
                 NodeKind::EndSystem => {
                     let plan = HostPlan::default();
                     let problems = &mut *self.problems;

@@ -7,9 +7,11 @@ use calculus::admission::Spare;
 use controller::Config;
 use controller::modes::Modes;
 use scenario::{Scenario, SwitchIndex};
+use wire::openflow::DatapathId;
 
 use super::super::exit::Exit;
-use super::super::{scenario_file, text_file};
+use super::super::{run_page, scenario_file, text_file};
+use crate::web::layout::Spot;
 use run::experiment::plan::{Open, controller_config, fix_hosts, keeps_budgets, unnamed_switch};
 
 /// Reads the network file, if there is one, and the profile of switches that it
@@ -43,6 +45,14 @@ pub fn config(network: Option<&Path>, profile: &str) -> Result<Config, Exit> {
         modes,
         ..known
     })
+}
+
+/// Returns where switches stand by the network file, as far as that says so. It was read
+/// before; nobody stands anywhere if it is gone.
+#[must_use]
+pub fn places(network: Option<&Path>) -> BTreeMap<DatapathId, Spot> {
+    let scenario = network.and_then(|path| scenario_file::read(path).ok());
+    scenario.as_ref().map(run_page::places).unwrap_or_default()
 }
 
 /// Returns what a controller is told that knows no flow yet: budgets follow the flows,

@@ -1,14 +1,15 @@
 //! Where programs ask the controller, and who may.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::network::places;
 use crate::tls::{TlsError, TlsFiles};
 use crate::web::Terms;
-use crate::web::gate::Gate;
 use crate::web::gate::tokens::{Tokens, TokensError};
+use crate::web::gate::{Gate, Role};
 
 /// Where programs ask.
 const HTTP: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8181);
@@ -55,13 +56,13 @@ impl Programs {
         self.http
     }
 
-    /// Returns how they are served; what the controller is called, and where it logs,
-    /// is left open.
+    /// Returns how they are served, of a network that this file describes; what the controller
+    /// is called, and where it logs, is left open.
     ///
     /// # Errors
     ///
     /// If that would be unsafe, or a file cannot be used.
-    pub fn terms(&self) -> Result<Terms, ProgramsError> {
+    pub fn terms(&self, network: Option<&Path>) -> Result<Terms, ProgramsError> {
         let enciphered = self.is_enciphered();
         if !self.http.ip().is_loopback() && (!enciphered || self.tokens.is_none()) {
             return Err(ProgramsError::Open(self.http));
@@ -74,15 +75,14 @@ impl Programs {
             peer_name: None,
         };
         let tls = enciphered.then(|| files.listening()).transpose()?;
+        let gate = match &self.tokens {
+            Some(path) => Gate::Tokens(Tokens::read(path)?),
+            None => Gate::Loopback(Role::Administer),
+        };
         Ok(Terms {
-            id: String::new(),
-            gate: match &self.tokens {
-                Some(path) => Gate::Tokens(Tokens::read(path)?),
-                None => Gate::Loopback,
-            },
             tls,
-            audit: None,
-            store: None,
+            places: places(network),
+            ..Terms::new(String::new(), gate)
         })
     }
 

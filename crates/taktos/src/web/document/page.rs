@@ -35,6 +35,8 @@ pub struct PageDocument {
     pub topology: Topology,
     /// Where they stand on the map.
     pub layout: LayoutDocument,
+    /// Whether links can be cut and healed by hand: in a run with real frames.
+    pub cables: bool,
     /// The flows, by number.
     pub flows: Vec<FlowRow>,
     /// What switches have seen of them.

@@ -22,10 +22,15 @@ use crate::web::problem::{Code, Problem, json};
 use crate::web::query::Query;
 use crate::web::site::Site;
 
-const ADMITTED: [(&str, &str); 3] = [
+const ADMITTED: [(&str, &str); 4] = [
     (
         "dry_run",
         "say what would be decided, and which flows a refused one does not fit beside; admit nothing",
+    ),
+    (
+        "brief",
+        "with `dry_run`: do not look for the flows that a refused one does not fit beside, which \
+         takes longest",
     ),
     ("together", "admit all of them, or none"),
     (
@@ -200,10 +205,10 @@ async fn admit(
     if rearrange {
         moved = make_room(&site, &caller, &requirements, &mut decisions).await?;
     }
-    if dry_run {
-        conflicts = room::conflicts(&site, &caller, &decisions).await?;
-    } else {
-        count(&site, &decisions);
+    match dry_run {
+        true if query.flag("brief")? => {}
+        true => conflicts = room::conflicts(&site, &caller, &decisions).await?,
+        false => count(&site, &decisions),
     }
     let mut documents: Vec<_> = decisions.iter().map(DecisionDocument::from).collect();
     for (at, document) in documents.iter_mut().enumerate() {

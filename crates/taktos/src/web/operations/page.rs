@@ -111,7 +111,7 @@ async fn look(site: &Site, caller: &Caller) -> Result<Bytes, Problem> {
     let Reply::Mode(mode) = site.ask(caller.asker.clone(), Request::Mode).await? else {
         return Err(Problem::fault());
     };
-    let layout = site.layout_of(Shape::of(&topology)).await;
+    let layout = site.layout_of(Shape::of(&topology, &site.places)).await;
     Ok(written(&PageDocument {
         at: wall_clock(clock::now()),
         event,
@@ -121,6 +121,7 @@ async fn look(site: &Site, caller: &Caller) -> Result<Bytes, Problem> {
             hosts: layout.hosts.clone(),
         },
         topology,
+        cables: site.wishes.is_some(),
         flows: flows.into_iter().map(row).collect(),
         observed: site.observations().latest(),
         mode,

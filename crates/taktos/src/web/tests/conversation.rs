@@ -13,7 +13,7 @@ use linux::controller_loop::ControllerHandle;
 use linux::scheduling::{Placement, Wish};
 use serde_json::Value;
 
-use crate::web::gate::Gate;
+use crate::web::gate::{Gate, Role};
 use crate::web::{Terms, Web};
 use controller::store::MemoryStore;
 use run::experiment::plan::{Open, controller_config};
@@ -41,7 +41,7 @@ static SHARED: LazyLock<Bed> = LazyLock::new(|| {
 impl Bed {
     /// Starts one that is open to this machine.
     pub fn new() -> Self {
-        Self::with(Gate::Loopback)
+        Self::with(Gate::Loopback(Role::Administer))
     }
 
     /// Returns one that is never stopped.
@@ -55,13 +55,7 @@ impl Bed {
         let store = MemoryStore::default();
         let handle = ControllerHandle::start(None, config.clone(), store, ANYWHERE).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let terms = Terms {
-            id: "test".to_owned(),
-            gate,
-            tls: None,
-            audit: None,
-            store: None,
-        };
+        let terms = Terms::new("test".to_owned(), gate);
         let web = Web::start(listener, handle.desk(), &config, terms).unwrap();
         let (address, stop) = (web.address(), Arc::new(AtomicBool::new(false)));
         let should_stop = Arc::clone(&stop);
