@@ -9,7 +9,9 @@ use std::sync::atomic::AtomicBool;
 
 use lab::switches::Forwarding;
 use measure::report::{FlowReport, Report, Verdict};
-use run::experiment::{Admission, Audience, Discovered, Experiment, SimEngine, WorldChoice};
+use run::experiment::{
+    Admission, Audience, Discovered, Experiment, Plug, SimEngine, Wish, WorldChoice,
+};
 use scenario::Scenario;
 use units::{Duration, Seeded};
 
@@ -69,6 +71,64 @@ fn without_redundancy_the_same_cut_loses_samples() {
 
     let lost: u64 = report.flows[0].receivers.iter().map(|it| it.lost).sum();
     assert!(lost > 0);
+}
+
+/// What somebody does who watches is judged as what the scenario plans, and told apart.
+#[test]
+fn a_cut_by_hand_counts_as_one_of_the_scenario_and_is_told_as_what_it_is() {
+    let (quiet, _) = EXAMPLE.split_once("[[events]]").unwrap();
+    let plain = quiet.replace("protection = \"seamless\"", "");
+    let sim = WorldChoice::Sim(SimEngine::Tables);
+
+    let carried = run_with(quiet, sim, &mut Hand::default());
+    let [interrupted, planned] = [
+        run_with(&plain, sim, &mut Hand::default()),
+        run_at(&EXAMPLE.replace("protection = \"seamless\"", ""), sim),
+    ];
+
+    unbroken(&carried);
+    for report in [&carried, &interrupted] {
+        let told: Vec<_> = report.events.iter().map(|it| it.label()).collect();
+        assert_eq!(told, ["s1-s2 cut by hand", "s1-s2 healed by hand"]);
+    }
+    let lost = |report: &Report| report.flows[0].receivers[0].lost;
+    assert!(lost(&interrupted) > 0 && lost(&planned) > 0);
+    let outage = |report: &Report| report.events[0].outage_ns.contains_key("sv");
+    assert!(outage(&interrupted) && outage(&planned));
+    assert!(planned.events.iter().all(|it| !it.is_by_hand));
+}
+
+/// Cuts the link s1-s2 after a second, heals it after two, and asks for one that there is not.
+#[derive(Default)]
+struct Hand {
+    elapsed: Duration,
+    done: usize,
+}
+
+impl Audience for Hand {
+    fn built(&mut self, _took: Duration) {}
+    fn discovered(&mut self, _found: Discovered, _took: Duration) {}
+    fn decided(&mut self, _admissions: &[Admission]) {}
+    fn running(&mut self, elapsed: Duration, _total: Duration) {
+        self.elapsed = elapsed;
+    }
+    fn wish(&mut self) -> Option<Wish> {
+        // s1-s2 as the controller calls it: the first port of s1 is that of its host.
+        let there = "1:2-2:1";
+        let wishes = [
+            (1, there, Plug::Out),
+            (1, "1:9-2:9", Plug::Out),
+            (2, there, Plug::In),
+        ];
+        let (at, link, plug) = *wishes.get(self.done)?;
+        if self.elapsed < Duration::from_secs(at) {
+            return None;
+        }
+        self.done += 1;
+        let link = link.parse().unwrap();
+        Some(Wish { link, plug })
+    }
+    fn happened(&mut self, _at: Duration, _what: &str) {}
 }
 
 /// Returns the only flow, of which nothing is lost, late or doubled.
@@ -140,11 +200,15 @@ fn run(text: &str, engine: SimEngine) -> Report {
 }
 
 fn run_at(text: &str, place: WorldChoice) -> Report {
+    run_with(text, place, &mut Silent)
+}
+
+fn run_with(text: &str, place: WorldChoice, to: &mut dyn Audience) -> Report {
     let scenario = Scenario::parse("drawn.toml", text, &mut |_| unreachable!());
     let scenario = scenario.unwrap_or_else(|error| panic!("{error:?}\n{text}"));
     let stop = AtomicBool::new(false);
     let experiment = Experiment::deciding(&scenario, &stop);
-    experiment.run(place, &mut Silent).unwrap()
+    experiment.run(place, to).unwrap()
 }
 
 struct Silent;

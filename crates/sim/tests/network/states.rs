@@ -2,12 +2,12 @@
 //! are not lost for longer than it takes to notice while the controller says so.
 
 use controller::config::Timers;
-use controller::northbound::{PromiseState, Reply, Request};
+use controller::northbound::{Cause, Promise, PromiseState, Reply, Request};
 use sim::parts::Fault;
 use sim::servers::random::Random;
 use units::{Duration, Instant};
 
-use crate::blueprint::{BEST_EFFORT, Blueprint};
+use crate::blueprint::{BEST_EFFORT, Blueprint, HealedBy};
 use crate::run::{Outcome, run_asking};
 
 /// How many networks are drawn.
@@ -64,6 +64,53 @@ fn what_no_promise_covers_is_said_so() {
     );
 }
 
+/// Two ways carry a flow, and one is cut and healed: nothing is lost, so its promise is said
+/// to hold all the time, and while it is broken by one way alone. When the other one is cut
+/// as well, it is not said to hold any more.
+#[test]
+fn a_flow_that_two_ways_carry_is_said_to_hold_by_one_of_them_and_not_by_none() {
+    let mut blueprint = Blueprint::two_ways();
+    blueprint.wishes[0].healed_by = HealedBy::Copies;
+    let length = Duration::from_secs(12);
+    let [cut, healed, both] = [2, 5, 8].map(Duration::from_secs);
+    let one = [
+        (cut, Fault::Cut { link: 0 }),
+        (healed, Fault::Heal { link: 0 }),
+    ];
+    let two = [
+        (cut, Fault::Cut { link: 0 }),
+        (both, Fault::Cut { link: 2 }),
+    ];
+    // How long it takes until a cut is seen, and until a link that is back is trusted.
+    let settling = Duration::from_secs(1);
+
+    let alone = run_asking(&blueprint, &one, &questions(), length);
+    let neither = run_asking(&blueprint, &two, &questions(), length);
+
+    assert_eq!(alone.flows[0].record.receivers[0].lost, 0);
+    for (outcome, until) in [(&alone, length), (&neither, both)] {
+        let promises: Vec<_> = promises(outcome).collect();
+        let during = |from: Duration, until: Duration| {
+            let (from, until) = (outcome.start + from, outcome.start + until);
+            let all = promises.iter();
+            all.filter(move |(at, _)| (from..until).contains(at))
+                .map(|(_, promise)| promise)
+        };
+        let is_held = |promise: &&Promise| promise.state == PromiseState::Holds;
+        assert_eq!(during(Duration::ZERO, until).find(|it| !is_held(it)), None);
+        let by_one = during(cut + settling, until.min(healed));
+        let causes: Vec<_> = by_one.map(|it| it.cause.clone()).collect();
+        assert!(causes.len() > 5, "{causes:?}");
+        let is_by_one = |cause: &Option<Cause>| matches!(cause, Some(Cause::OneWayLeft(_)));
+        assert!(causes.iter().all(is_by_one), "{causes:?}");
+    }
+    let late = promises(&neither).filter(|(at, _)| *at > neither.start + both + settling);
+    let late: Vec<_> = late.map(|(_, promise)| promise.state).collect();
+    assert!(!late.is_empty() && !late.contains(&PromiseState::Holds));
+    let last = promises(&alone).last().map(|(_, promise)| promise.cause);
+    assert_eq!(last, Some(None), "both ways carry it again");
+}
+
 /// Checks every long run of losses. Returns how many there were.
 fn check(outcome: &Outcome, faults: &[(Duration, Fault)]) -> usize {
     let noticed = Timers::default().silent_detection();
@@ -89,6 +136,17 @@ fn check(outcome: &Outcome, faults: &[(Duration, Fault)]) -> usize {
         }
     }
     count
+}
+
+/// Returns what the controller said when of the promise of the first flow.
+fn promises(outcome: &Outcome) -> impl Iterator<Item = (Instant, Promise)> {
+    outcome
+        .answers
+        .iter()
+        .filter_map(|(at, reply)| match reply {
+            Reply::Flows(flows) => Some((*at, flows.first()?.promise.clone())),
+            _ => None,
+        })
 }
 
 /// Returns what the controller said when of whose promise.
