@@ -77,6 +77,24 @@ fn switches_that_heal_by_themselves_turn_frames_back_by_either_form_of_their_tab
     assert!(flow.lost > 0 && flow.lost <= 5, "{}", flow.lost);
 }
 
+/// S0-4: the same where nobody sees a carrier lost, and the samples themselves are missed.
+#[test]
+fn samples_are_missed_behind_a_silent_link_by_either_form_of_the_tables() {
+    let text = include_str!("../../../scenarios/heart-beat.toml");
+    let scenario = scenario("heart-beat.toml", text);
+
+    let [tables, compiled] = [SimEngine::Tables, SimEngine::Compiled]
+        .map(|engine| carry_out_by(engine, &scenario, Spare::default()));
+
+    assert_eq!(tables.verdict(), RunVerdict::Held);
+    assert_eq!(
+        tables.to_json(ShownFlows::All),
+        compiled.to_json(ShownFlows::All)
+    );
+    let lost = tables.flows[0].lost;
+    assert!(lost > 0 && lost <= 6, "{lost}");
+}
+
 #[test]
 fn another_seed_gives_another_report() {
     assert_ne!(

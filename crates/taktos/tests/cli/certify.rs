@@ -56,7 +56,7 @@ fn what_is_certified_is_proven_and_any_change_is_refused() {
 #[test]
 fn flows_that_switches_protect_are_certified_and_compared() {
     let workplace = Workplace::new();
-    for name in ["fast-failover.toml", "seamless.toml"] {
+    for name in ["fast-failover.toml", "heart-beat.toml", "seamless.toml"] {
         let file = scenario(name);
 
         let written = workplace.run(&["certify", &file, "--out", "certificate.json"]);
