@@ -12,7 +12,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
-use controller::store::ExactWriter;
+use controller::store::{ExactWriter, TakeOver};
 use controller::{Store, StoreEvent, StoreWrite};
 
 use crate::waker::Waker;
@@ -124,7 +124,7 @@ where
     fn replay(&mut self, proposed: &Receiver<StoreWrite>) -> Option<Vec<StoreWrite>> {
         let mut held = Vec::new();
         loop {
-            match self.writer.start() {
+            match self.writer.start(TakeOver::FromAnybody) {
                 Ok(records) => {
                     let recovered = self.trouble.take().map(|_| Kept::Recovered);
                     let events = records.into_iter().map(StoreEvent::Written);
