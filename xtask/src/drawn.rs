@@ -1,5 +1,5 @@
-//! `cargo xtask certificates`, `promises`, `admissible`, `mutated`, `culprits`, `faults` and
-//! `lab-culprits`: the long forms of tests that draw networks from seeds, released and on two
+//! `cargo xtask certificates`, `promises`, `admissible`, `mutated`, `culprits`, `faults`,
+//! `clusters` and `lab-culprits`: the long forms of tests that draw networks from seeds, released and on two
 //! threads.
 //!
 //! The first has what `taktos certify` writes verified, the second has an adversary look
@@ -7,7 +7,8 @@
 //! follows from the set of flows alone, the fourth changes files at random, which are
 //! used or refused. These end at the first seed that shows a mistake. The fifth plants an
 //! error in each network and expects that whoever it is is named; it shows all mistakes. The
-//! sixth lets cables lose, corrupt and flap, switches die and control channels fall silent. The
+//! sixth lets cables lose, corrupt and flap, switches die and control channels fall silent, the
+//! seventh has instances of a controller crash, stop and lose each other and their store. The
 //! last one is the fifth with real frames and one run at a time.
 
 use std::process::ExitCode;
@@ -86,6 +87,15 @@ pub const FAULTS: Job = Job {
     target: "network",
     test: "faults::of_many_networks_faults_do_no_more_than_they_may",
     networks: "2000",
+};
+
+/// Several controllers lose nothing that one of them has answered.
+pub const CLUSTERS: Job = Job {
+    name: "clusters",
+    package: "sim",
+    target: "network",
+    test: "instances::of_many_clusters_none_loses_what_it_answered",
+    networks: "1000",
 };
 
 impl Job {

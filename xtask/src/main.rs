@@ -96,6 +96,9 @@ usage: cargo xtask JOB
   faults             has random networks (2,000) live through faults of links, switches
       [--networks NUMBER]  and control channels; --seed takes one
       [--first SEED] [--seed SEED]
+  clusters           has three instances (1,000 times) crash, stop, lose each other, their
+      [--networks NUMBER]  switches and their store: is all kept that was answered?
+      [--first SEED] [--seed SEED]
   modes              leads random networks (10,000) through violations, restarts, cuts,
       [--seeds NUMBER]   lost and forged signals: do all end in one mode? --seed shows one
       [--first SEED] [--seed SEED]
@@ -144,6 +147,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["admissible", words @ ..] => drawn::ADMISSIBLE.run(&workspace, words),
         ["mutated", words @ ..] => drawn::MUTATED.run(&workspace, words),
         ["faults", words @ ..] => drawn::FAULTS.run(&workspace, words),
+        ["clusters", words @ ..] => drawn::CLUSTERS.run(&workspace, words),
         ["culprits", words @ ..] => drawn::CULPRITS.run(&workspace, words),
         ["lab-culprits", words @ ..] => drawn::LAB_CULPRITS.run(&workspace, words),
         ["modes", words @ ..] => modes::run(&workspace, words),

@@ -165,7 +165,7 @@ mod tests {
     use units::Instant;
 
     use super::*;
-    use crate::mastery::Claim;
+    use crate::mastery::{Claim, Standing};
     use crate::session::{ConnectionId, Sessions};
 
     #[test]
@@ -226,7 +226,11 @@ mod tests {
         let mut sessions = Sessions::default();
         [1, 2].map(|id| {
             sessions
-                .open(Instant::ZERO, ConnectionId(id), Claim::default())
+                .open(
+                    Instant::ZERO,
+                    ConnectionId(id),
+                    Standing::Alone(Claim::default()),
+                )
                 .unwrap()
         })
     }

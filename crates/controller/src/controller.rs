@@ -93,10 +93,11 @@ use units::Instant;
 
 use crate::admission::Reservations;
 use crate::config::Config;
+use crate::mastery::Standing;
 use crate::northbound::{Asker, Counters, FlowId, MAX_FLOWS_AT_ONCE, Reply, Request, RequestId};
 use crate::outbox::Output;
 use crate::session::ConnectionId;
-use crate::store::StoreEvent;
+use crate::store::{Epoch, StoreEvent};
 use crate::view::View;
 
 /// What the controller may be told.
@@ -110,6 +111,9 @@ pub enum Input<'a> {
     },
     Disconnected(ConnectionId),
     Stored(StoreEvent),
+    /// This instance of a cluster leads from now on, in this epoch: its records come next,
+    /// unless it led before.
+    Lead(Epoch),
     Request {
         /// By which its reply is known.
         id: RequestId,
@@ -180,6 +184,26 @@ impl Controller {
         controller
     }
 
+    /// Starts as an instance of a cluster: it stands by until it is to [lead](Input::Lead).
+    /// When it leads no more, another one takes its place.
+    ///
+    /// # Panics
+    ///
+    /// As [`new`](Self::new).
+    #[must_use]
+    pub fn stand_by(now: Instant, config: Config) -> Self {
+        let mut controller = Self::new(now, config);
+        controller.southbound.standing = Standing::Standby;
+        controller
+    }
+
+    /// Returns the latest term that a switch knows beyond that in which this instance leads:
+    /// it has been replaced, or its office has to be claimed anew.
+    #[must_use]
+    pub const fn later_term(&self) -> Option<u64> {
+        self.southbound.later_term
+    }
+
     /// Takes one input, at the time it happened.
     ///
     /// # Panics
@@ -207,6 +231,7 @@ impl Controller {
             Input::Received { connection, bytes } => self.received(connection, bytes),
             Input::Disconnected(connection) => self.disconnected(connection),
             Input::Stored(event) => self.stored(event),
+            Input::Lead(epoch) => self.lead(epoch),
             Input::Request { id, by, request } => self.requested(id, &by, request),
             Input::Timeout if self.promises.desk.is_deciding() => {
                 self.promises

@@ -16,6 +16,7 @@
 //! | [`store`], [`record`], [`inventory`] | what outlives the controller, in which form? |
 //! | [`session`], [`outbox`], [`confirmation`] | how does it speak with switches? |
 //! | [`mastery`] | does it decide, or another controller? |
+//! | [`cluster`] | which of several instances decides? |
 //! | [`view`], [`place`] | what is known of the network? |
 //! | [`discovery`], [`hosts`] | how does it become known? |
 //! | [`link_trust`] | which links are believed? |
@@ -38,7 +39,7 @@
 //!
 //! # Left out
 //!
-//! Several instances, other applications, and programming below the level of
+//! Other applications, and programming below the level of
 //! flows; the store contract and the separation of deciding from acting leave
 //! room for them. The failure of a switch: a flow with an end there is lost, and
 //! one that only passes is moved when the neighbours' ports go down, or when the echoes
@@ -49,6 +50,7 @@ pub mod applications;
 pub mod audit;
 pub mod best_effort;
 pub mod budgets;
+pub mod cluster;
 pub mod config;
 pub mod confirmation;
 pub mod controller;

@@ -18,6 +18,12 @@
 //! and a deliberate change wins once: who has lost a switch claims nothing any more that
 //! was not his, and takes nothing over, until he is started again.
 //!
+//! Instances that share their records are one controller, of which one at a time leads
+//! ([`Standing`]): it claims switches by the epoch of its office, whoever had them, and the
+//! others stand by as slaves. It never claims them by another number. Where a switch knows
+//! a later one, the office is claimed anew for a number beyond that, which only its holder
+//! can do: so no instance that was replaced without knowing it gets a switch back.
+//!
 //! # Left out
 //!
 //! OpenFlow 1.0 has no roles, and a switch may refuse them: there, everybody is an equal,
@@ -25,6 +31,8 @@
 //! that he is none any more, so he asks as often as for signs of life.
 
 use wire::openflow::{Role, RoleMessage};
+
+use crate::store::Epoch;
 
 /// What a switch says of the generation while there was no election.
 const NO_GENERATION: u64 = u64::MAX;
@@ -62,6 +70,63 @@ impl Claim {
     }
 }
 
+/// How a controller stands to switches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It shares its records with nobody, and claims switches in its own name.
+    Alone(Claim),
+    /// Another instance leads, or none does.
+    Standby,
+    /// It leads, in this epoch.
+    Leads(Epoch),
+}
+
+impl Standing {
+    /// Returns what to ask of a switch that knows this generation.
+    #[must_use]
+    pub fn wish(self, known: u64) -> Wish {
+        match self {
+            Self::Alone(claim) => match claim.generation(known) {
+                Some(generation) => Wish::Master(generation),
+                None => Wish::Nothing,
+            },
+            Self::Standby if known == NO_GENERATION => Wish::Slave(0),
+            Self::Standby => Wish::Slave(known),
+            Self::Leads(epoch) => {
+                let ours = generation_of(epoch);
+                let is_earlier = known == NO_GENERATION || term_of(known) < term_of(ours);
+                match is_earlier || known == ours {
+                    true => Wish::Master(ours),
+                    false => Wish::Later(term_of(known)),
+                }
+            }
+        }
+    }
+}
+
+/// What is asked of a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wish {
+    /// To be its master, in this generation.
+    Master(u64),
+    /// To be its slave.
+    Slave(u64),
+    /// Nothing: somebody else is its master.
+    Nothing,
+    /// Nothing yet: the switch knows this term, which ours has to exceed.
+    Later(u64),
+}
+
+/// Returns the term of a generation.
+#[must_use]
+pub const fn term_of(generation: u64) -> u64 {
+    generation >> TERM_SHIFT
+}
+
+fn generation_of(epoch: Epoch) -> u64 {
+    (epoch.number & LOWER) << TERM_SHIFT | epoch.holder & LOWER
+}
+
 /// Asks which role we have and which generation the switch knows.
 pub const QUESTION: RoleMessage = RoleMessage {
     role: Role::NoChange,
@@ -82,6 +147,29 @@ mod tests {
         take_over: true,
         has_lost: false,
     };
+
+    #[test]
+    fn of_instances_the_later_epoch_is_master_and_an_earlier_one_never_overtakes_it() {
+        let epoch = |number, holder| Standing::Leads(Epoch { number, holder });
+        let Wish::Master(first) = epoch(5, 1).wish(NO_GENERATION) else {
+            panic!("nobody has it");
+        };
+        let Wish::Master(second) = epoch(6, 2).wish(first) else {
+            panic!("it is earlier");
+        };
+
+        assert!(second > first);
+        assert_eq!(epoch(5, 1).wish(first), Wish::Master(first));
+        assert_eq!(epoch(5, 1).wish(second), Wish::Later(6));
+        // A store that was restored hands out a number again.
+        assert_eq!(epoch(6, 3).wish(second), Wish::Later(6));
+        assert_eq!(Standing::Standby.wish(second), Wish::Slave(second));
+        assert_eq!(Standing::Standby.wish(NO_GENERATION), Wish::Slave(0));
+        // Whoever was alone before knows other generations.
+        let alone = OURS.generation(NO_GENERATION).unwrap();
+        assert_eq!(epoch(1, 1).wish(alone), Wish::Later(1));
+        assert!(matches!(epoch(2, 1).wish(alone), Wish::Master(_)));
+    }
 
     #[test]
     fn who_was_there_first_stays_and_gets_back_in() {

@@ -203,7 +203,7 @@ mod tests {
     use units::Instant;
 
     use super::*;
-    use crate::mastery::Claim;
+    use crate::mastery::Standing;
     use crate::session::Sessions;
 
     #[test]
@@ -241,7 +241,7 @@ mod tests {
     fn outbox_of(connections: u64) -> (Outbox, Vec<Slot>) {
         let (mut outbox, mut sessions) = (Outbox::default(), Sessions::default());
         let open = |number| {
-            let slot = sessions.open(Instant::ZERO, ConnectionId(number), Claim::default());
+            let slot = sessions.open(Instant::ZERO, ConnectionId(number), Standing::Standby);
             let slot = slot.expect("there is room");
             outbox.open(slot, ConnectionId(number));
             slot

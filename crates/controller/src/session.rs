@@ -22,8 +22,9 @@ use wire::openflow::{
 };
 use wire::openflow10;
 
-use crate::mastery::{self, Claim};
+use crate::mastery::{self, Standing, Wish};
 use crate::packet_in_classes::PacketInClasses;
+use crate::store::Epoch;
 use crate::telemetry::Telemetry;
 use crate::version10::Translator;
 use crate::view::{Carrier, MAX_PORTS, Port};
@@ -111,7 +112,7 @@ enum SessionState {
     /// All is known, and nobody else decides.
     Ready(DatapathId),
     /// Another controller is its master: nothing is said to it.
-    Subordinate,
+    Subordinate(DatapathId),
 }
 
 /// What a message means for the session.
@@ -123,6 +124,8 @@ pub enum SessionStep {
     Ready(DatapathId, Vec<Port>),
     /// Another controller is the master of the switch.
     OtherMaster(DatapathId),
+    /// It knows a later term than the one in which we lead.
+    LaterTerm(u64),
     /// The message is not about the session, and the switch is known.
     Pass,
     /// The connection has to be closed.
@@ -139,8 +142,8 @@ pub struct Session {
     pub unfinished: Vec<u8>,
     /// What stands between, if the switch speaks version 1.0.
     pub translator: Option<Box<Translator>>,
-    /// What is claimed of switches.
-    pub claim: Claim,
+    /// How we stand to switches.
+    standing: Standing,
     /// Whether the switch has us as its master.
     pub is_master: bool,
     state: SessionState,
@@ -152,14 +155,14 @@ pub struct Session {
 }
 
 impl Session {
-    fn new(now: Instant, connection: ConnectionId, claim: Claim) -> Self {
+    fn new(now: Instant, connection: ConnectionId, standing: Standing) -> Self {
         Self {
             connection,
             opened_at: now,
             heard_at: now,
             unfinished: Vec::new(),
             translator: None,
-            claim,
+            standing,
             is_master: false,
             state: SessionState::Hello,
             bad_messages: 0,
@@ -178,7 +181,7 @@ impl Session {
             | SessionState::Ports(..)
             | SessionState::Asked(..)
             | SessionState::Claimed(..)
-            | SessionState::Subordinate => None,
+            | SessionState::Subordinate(_) => None,
         }
     }
 
@@ -187,14 +190,24 @@ impl Session {
     pub const fn is_settled(&self) -> bool {
         matches!(
             self.state,
-            SessionState::Ready(_) | SessionState::Subordinate
+            SessionState::Ready(_) | SessionState::Subordinate(_)
         )
     }
 
     /// Says nothing more to the switch: another controller is its master.
-    pub fn subordinate(&mut self) {
+    fn subordinate(&mut self, datapath: DatapathId) {
         self.is_master = false;
-        self.state = SessionState::Subordinate;
+        self.state = SessionState::Subordinate(datapath);
+    }
+
+    /// Leads from now on: a switch that was left to others is asked for its ports again,
+    /// since slaves are not told all, and then to have us as its master.
+    fn lead(&mut self, now: Instant, epoch: Epoch, out: &mut Vec<u8>) {
+        self.standing = Standing::Leads(epoch);
+        if let SessionState::Subordinate(datapath) = self.state {
+            self.opened_at = now;
+            self.ask_for_ports(datapath, out);
+        }
     }
 
     /// Returns whether a message that begins like this can be one: it is not
@@ -210,7 +223,7 @@ impl Session {
             | SessionState::Asked(..)
             | SessionState::Claimed(..)
             | SessionState::Ready(_)
-            | SessionState::Subordinate => match self.translator {
+            | SessionState::Subordinate(_) => match self.translator {
                 None => header.version == VERSION,
                 Some(_) => header.version == openflow10::VERSION,
             },
@@ -253,7 +266,7 @@ impl Session {
             }
             // It has no roles, and says so or says nothing.
             (SessionState::Asked(..), Message::BarrierReply | Message::Error(_)) => {
-                self.ready(false)
+                self.ready_without_roles()
             }
             (SessionState::Claimed(..), Message::RoleReply(role)) => match role.role {
                 Role::Master => self.ready(true),
@@ -272,7 +285,7 @@ impl Session {
                 | SessionState::Ports(..)
                 | SessionState::Asked(..)
                 | SessionState::Claimed(..)
-                | SessionState::Subordinate,
+                | SessionState::Subordinate(_),
                 _,
             ) => SessionStep::Done,
         }
@@ -317,15 +330,19 @@ impl Session {
     }
 
     fn identify(&mut self, features: &FeaturesReply, out: &mut Vec<u8>) -> SessionStep {
-        self.state = SessionState::Ports(features.datapath, Vec::new());
         let config = SwitchConfig {
             fragments: FragmentHandling::Normal,
             miss_send_length: ControllerLength::NO_BUFFER,
         };
         config.emit_set(TransactionId(0), out);
+        self.ask_for_ports(features.datapath, out);
+        SessionStep::Done
+    }
+
+    fn ask_for_ports(&mut self, datapath: DatapathId, out: &mut Vec<u8>) {
+        self.state = SessionState::Ports(datapath, Vec::new());
         let question = MultipartRequest::new(RequestBody::PortDescription);
         question.emit(TransactionId(0), out);
-        SessionStep::Done
     }
 
     /// Goes on once all ports are known: whoever has roles is asked for its master. What
@@ -339,7 +356,7 @@ impl Session {
         }
         self.state = SessionState::Asked(*datapath, std::mem::take(ports));
         if self.translator.is_some() {
-            return self.ready(false);
+            return self.ready_without_roles();
         }
         let out = out();
         mastery::QUESTION.emit_request(TransactionId(0), out);
@@ -349,13 +366,26 @@ impl Session {
 
     /// Claims a switch that knows this generation, or leaves it to whoever is its master.
     fn claim(&mut self, known: u64, out: &mut Vec<u8>) -> SessionStep {
-        let Some(generation) = self.claim.generation(known) else {
-            return self.give_way();
+        let SessionState::Asked(datapath, ports) = &mut self.state else {
+            return SessionStep::Done;
         };
-        if let SessionState::Asked(datapath, ports) = &mut self.state {
-            self.state = SessionState::Claimed(*datapath, std::mem::take(ports));
-        }
-        let role = Role::Master;
+        let (role, generation) = match self.standing.wish(known) {
+            Wish::Nothing => return self.give_way(),
+            Wish::Later(term) => {
+                let datapath = *datapath;
+                self.subordinate(datapath);
+                return SessionStep::LaterTerm(term);
+            }
+            Wish::Master(generation) => {
+                self.state = SessionState::Claimed(*datapath, std::mem::take(ports));
+                (Role::Master, generation)
+            }
+            Wish::Slave(generation) => {
+                let datapath = *datapath;
+                self.subordinate(datapath);
+                (Role::Slave, generation)
+            }
+        };
         RoleMessage { role, generation }.emit_request(TransactionId(0), out);
         SessionStep::Done
     }
@@ -363,11 +393,22 @@ impl Session {
     fn give_way(&mut self) -> SessionStep {
         match self.state {
             SessionState::Asked(datapath, _) | SessionState::Claimed(datapath, _) => {
-                self.subordinate();
+                self.subordinate(datapath);
                 SessionStep::OtherMaster(datapath)
             }
             _ => SessionStep::Done,
         }
+    }
+
+    /// Goes on with a switch that has no roles: whoever stands by keeps silent.
+    fn ready_without_roles(&mut self) -> SessionStep {
+        if self.standing != Standing::Standby {
+            return self.ready(false);
+        }
+        if let SessionState::Asked(datapath, _) = self.state {
+            self.subordinate(datapath);
+        }
+        SessionStep::Done
     }
 
     fn ready(&mut self, is_master: bool) -> SessionStep {
@@ -422,7 +463,12 @@ pub struct Sessions {
 
 impl Sessions {
     /// Opens a session. Returns `None` if there are too many.
-    pub fn open(&mut self, now: Instant, connection: ConnectionId, claim: Claim) -> Option<Slot> {
+    pub fn open(
+        &mut self,
+        now: Instant,
+        connection: ConnectionId,
+        standing: Standing,
+    ) -> Option<Slot> {
         let free = self.slots.iter().position(Option::is_none);
         let index = free.unwrap_or(self.slots.len());
         if index >= MAX_CONNECTIONS {
@@ -431,7 +477,7 @@ impl Sessions {
         if index == self.slots.len() {
             self.slots.push(None);
         }
-        self.slots[index] = Some(Session::new(now, connection, claim));
+        self.slots[index] = Some(Session::new(now, connection, standing));
         let slot = Slot(u32::try_from(index).expect("bounded by MAX_CONNECTIONS"));
         self.by_connection.insert(connection, slot);
         Some(slot)
@@ -479,8 +525,22 @@ impl Sessions {
         };
         if let Some(datapath) = session.datapath() {
             self.by_datapath.remove(&datapath);
+            session.subordinate(datapath);
         }
-        session.subordinate();
+    }
+
+    /// Leads from now on, at all switches; `out` is what is said over a connection.
+    pub fn lead(&mut self, now: Instant, epoch: Epoch, mut out: impl FnMut(Slot, &[u8])) {
+        let mut words = Vec::new();
+        for (session, index) in self.slots.iter_mut().zip(0..) {
+            if let Some(session) = session {
+                session.lead(now, epoch, &mut words);
+                if !words.is_empty() {
+                    out(Slot(index), &words);
+                    words.clear();
+                }
+            }
+        }
     }
 
     /// Notes that a session leads to a switch of version 1.0.

@@ -27,7 +27,7 @@ use wire::openflow::{DatapathId, PortNumber};
 use crate::northbound::ApplicationId;
 use crate::place::{LinkEnds, PortId};
 
-pub use exact_writer::{ExactWriter, Trouble};
+pub use exact_writer::{ExactWriter, TakeOver, Trouble};
 pub use journal::Journal;
 pub use memory::MemoryStore;
 pub use replica::Replica;
@@ -44,9 +44,13 @@ pub const MAX_VALUE_LENGTH: usize = 1 << 20;
 pub enum Key {
     /// The epoch in force in an office.
     Epoch(Office),
+    /// The instance of a cluster with this number, as long as it renews its lease.
+    Instance(u64),
     /// What a switch is taken to be, in place of what the configuration says. Sorts before
     /// the admissions, which rest on it.
     Profile(DatapathId),
+    /// What the instances of a cluster know, and nobody else does.
+    Secrets,
     /// The admission of the flow with this number.
     Admission(u32),
     /// The admission of a flow that is gone, whose last frames may still play a role:
@@ -75,7 +79,9 @@ pub enum Key {
 }
 
 const EPOCH: u8 = b'E';
+const INSTANCE: u8 = b'I';
 const PROFILE: u8 = b'P';
+const SECRETS: u8 = b'S';
 const ADMISSION: u8 = b'a';
 const LEAVING: u8 = b'b';
 const INTENT: u8 = b'i';
@@ -94,12 +100,14 @@ impl Key {
     pub fn to_bytes(self) -> Vec<u8> {
         match self {
             Self::Epoch(office) => [&[EPOCH][..], &office.0.to_be_bytes()].concat(),
+            Self::Instance(number) => [&[INSTANCE][..], &number.to_be_bytes()].concat(),
             Self::Profile(datapath) => [&[PROFILE][..], &datapath.0.to_be_bytes()].concat(),
             Self::Admission(flow) => [&[ADMISSION][..], &flow.to_be_bytes()].concat(),
             Self::Leaving(number) => [&[LEAVING][..], &number.to_be_bytes()].concat(),
             Self::Intent(intent) => [&[INTENT][..], &intent.to_be_bytes()].concat(),
             Self::Application(id) => [&[APPLICATION][..], &id.0.to_be_bytes()].concat(),
             Self::Mode => vec![MODE],
+            Self::Secrets => vec![SECRETS],
             Self::Settings => vec![SETTINGS],
             Self::Unloaded => vec![UNLOADED],
             Self::Switch(datapath) => [&[SWITCH][..], &datapath.0.to_be_bytes()].concat(),
@@ -125,6 +133,10 @@ impl Key {
                 let office = u64::from_be_bytes(office.try_into().ok()?);
                 Some(Self::Epoch(Office(office)))
             }
+            [INSTANCE, number @ ..] => {
+                Some(Self::Instance(u64::from_be_bytes(number.try_into().ok()?)))
+            }
+            [SECRETS] => Some(Self::Secrets),
             [PROFILE, datapath @ ..] => {
                 let datapath = u64::from_be_bytes(datapath.try_into().ok()?);
                 Some(Self::Profile(DatapathId(datapath)))
@@ -247,8 +259,11 @@ mod tests {
         let keys = [
             Key::Epoch(Office(1)),
             Key::Epoch(Office(0x0100)),
+            Key::Instance(1),
+            Key::Instance(0x0100),
             Key::Profile(DatapathId(1)),
             Key::Profile(DatapathId(0x0100)),
+            Key::Secrets,
             Key::Admission(2),
             Key::Admission(0x0100),
             Key::Leaving(1),

@@ -299,7 +299,7 @@ impl Lab {
             let (at, what) = match told {
                 Told::Notice { at, notice } => (at, Saying::Notice(notice)),
                 Told::Reply { at, id, reply } => (at, Saying::Reply(id, reply)),
-                Told::Closed { .. } | Told::StoreRecovered => continue,
+                Told::Closed { .. } | Told::StoreRecovered | Told::StoodDown => continue,
                 Told::StoreFailed { reason } => return Err(LabError::Store { reason }),
             };
             said.push(Said { at, what });

@@ -5,9 +5,11 @@
 //! controller, and sends the answers together: what a message costs is the work on
 //! it, not the system calls around it.
 
+mod cluster_keeper;
 mod connection_listener;
 mod store_keeper;
 
+pub use cluster_keeper::{ClusterReport, Membership};
 pub use connection_listener::MOST_CONNECTIONS;
 
 use std::collections::BTreeSet;
@@ -33,8 +35,10 @@ use crate::scheduling::{self, Wish};
 use crate::stream::Stream;
 use crate::time_histogram::TimeHistogram;
 use crate::waker::Waker;
+use cluster_keeper::{Call, ClusterKeeper, Line};
 use connection_listener::{ConnectionListener, Readiness};
-use store_keeper::{Kept, StoreKeeper};
+use controller::store::Epoch;
+use store_keeper::{Begins, Kept, StoreKeeper};
 
 /// How much is read from one connection before the others have their turn.
 const CHUNK_BYTES: usize = 1 << 16;
@@ -91,6 +95,8 @@ pub enum Told {
         reason: String,
     },
     StoreRecovered,
+    /// This instance of a cluster leads no more; what was asked of it is not answered.
+    StoodDown,
 }
 
 /// Where whoever made a connection hands it over to the controller: one that does
@@ -166,6 +172,7 @@ pub struct ControllerHandle {
     waker: Waker,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
+    cluster: Option<ClusterKeeper>,
 }
 
 impl ControllerHandle {
@@ -186,11 +193,52 @@ impl ControllerHandle {
         S::Error: Display,
     {
         let waker = Waker::new()?;
+        let keeper = StoreKeeper::start(store, waker.clone());
+        Self::run(listener.into(), (config, None), (keeper, waker), wish)
+    }
+
+    /// Starts one instance of a cluster, which stands by until it leads.
+    ///
+    /// # Errors
+    ///
+    /// If the process has no descriptors left.
+    pub fn start_instance<S>(
+        listener: impl Into<Option<TcpListener>>,
+        config: Config,
+        store: S,
+        membership: Membership,
+        wish: Wish,
+    ) -> io::Result<Self>
+    where
+        S: Store + Send + 'static,
+        S::Error: Display,
+    {
+        let waker = Waker::new()?;
+        let prepared = cluster_keeper::prepare()?;
+        let line = prepared.line.clone();
+        let standby = Standby {
+            config: config.clone(),
+            leads: None,
+            later: None,
+            line: line.clone(),
+        };
+        let (keeper, wants) = StoreKeeper::start_for(store, waker.clone(), &membership.terms, line);
+        let told = (config, Some(standby));
+        let mut handle = Self::run(listener.into(), told, (keeper, waker), wish)?;
+        handle.cluster = Some(prepared.start(membership, wants)?);
+        Ok(handle)
+    }
+
+    fn run(
+        listener: Option<TcpListener>,
+        (config, cluster): (Config, Option<Standby>),
+        (keeper, waker): (StoreKeeper, Waker),
+        wish: Wish,
+    ) -> io::Result<Self> {
         let (requests, asked) = mpsc::channel();
         let (tell, told) = mpsc::channel();
         let stop = Arc::new(AtomicBool::new(false));
-        let keeper = StoreKeeper::start(store, waker.clone());
-        let doorway = ConnectionListener::open(listener.into(), &waker)?;
+        let doorway = ConnectionListener::open(listener, &waker)?;
         let (arrivals, arrived) = mpsc::channel();
         let side_entrance = SideEntrance {
             arrivals,
@@ -203,8 +251,13 @@ impl ControllerHandle {
         let thread = thread.spawn(move || {
             scheduling::apply(wish);
             renounce();
+            let now = clock::now();
             let mut carried = Loop {
-                controller: Controller::new(clock::now(), config),
+                controller: match &cluster {
+                    Some(_) => Controller::stand_by(now, config),
+                    None => Controller::new(now, config),
+                },
+                cluster,
                 doorway,
                 arrived,
                 keeper,
@@ -232,7 +285,21 @@ impl ControllerHandle {
             waker,
             stop,
             thread: Some(thread),
+            cluster: None,
         })
+    }
+
+    /// Returns what is known of the cluster, if it is an instance of one.
+    #[must_use]
+    pub fn cluster(&self) -> Option<ClusterReport> {
+        self.cluster.as_ref().map(|it| it.report.clone())
+    }
+
+    /// Hands over to the other instances of its cluster, if it is one of one.
+    pub fn leave(&self) {
+        if let Some(cluster) = &self.cluster {
+            cluster.leave();
+        }
     }
 
     /// Returns where connections are handed over that were made elsewhere.
@@ -262,6 +329,8 @@ impl ControllerHandle {
 
 impl Drop for ControllerHandle {
     fn drop(&mut self) {
+        // It wants things of the threads that end next.
+        self.cluster = None;
         self.stop.store(true, Ordering::Relaxed);
         self.waker.wake();
         if let Some(thread) = self.thread.take() {
@@ -276,8 +345,19 @@ fn renounce() {
     let _ = privilege::renounce();
 }
 
+/// What a controller knows that is an instance of a cluster.
+struct Standby {
+    /// What each controller begins with that takes the place of one which led.
+    config: Config,
+    leads: Option<Epoch>,
+    /// The later term of a switch that was told last.
+    later: Option<u64>,
+    line: Line,
+}
+
 struct Loop {
     controller: Controller,
+    cluster: Option<Standby>,
     doorway: ConnectionListener,
     arrived: Receiver<AcceptedStream>,
     keeper: StoreKeeper,
@@ -311,6 +391,49 @@ impl Loop {
             self.input(Input::Timeout);
         }
         self.speak();
+        self.tell_of_later_term();
+    }
+
+    fn tell_of_later_term(&mut self) {
+        let term = self.controller.later_term();
+        if let Some(cluster) = &mut self.cluster
+            && cluster.later != term
+        {
+            cluster.later = term;
+            term.into_iter()
+                .for_each(|term| cluster.line.call(Call::Later(term)));
+        }
+    }
+
+    /// Leads from now on.
+    fn lead(&mut self, epoch: Epoch, begins: Begins) {
+        let Some(cluster) = &mut self.cluster else {
+            return;
+        };
+        if cluster.leads.is_some() && begins == Begins::Anew {
+            self.stand_down();
+        }
+        if let Some(cluster) = &mut self.cluster {
+            match (cluster.leads, begins) {
+                // It was told to stand down meanwhile.
+                (None, Begins::GoesOn) => return,
+                (Some(_), _) | (None, Begins::Anew) => cluster.leads = Some(epoch),
+            }
+        }
+        self.input(Input::Lead(epoch));
+    }
+
+    /// Leads no more: another controller takes the place of this one, which closes all
+    /// connections.
+    fn stand_down(&mut self) {
+        let Some(cluster) = &mut self.cluster else {
+            return;
+        };
+        cluster.leads = None;
+        self.spoken_to.clear();
+        self.doorway.close_all();
+        self.controller = Controller::stand_by(clock::now(), cluster.config.clone());
+        self.tell(Told::StoodDown);
     }
 
     fn let_in(&mut self) {
@@ -424,6 +547,15 @@ impl Loop {
         let mut taken = 0;
         while let Some(kept) = self.keeper.next() {
             match kept {
+                Kept::Leads(epoch, begins) => self.lead(epoch, begins),
+                Kept::StandDown(epoch) => {
+                    let leads = self.cluster.as_ref().and_then(|it| it.leads);
+                    if leads.is_some_and(|leads| leads.holder == epoch.holder) {
+                        self.stand_down();
+                    }
+                }
+                // It is for one that led before.
+                Kept::Event(_) if self.stands_by() => {}
                 Kept::Event(event) => {
                     self.controller.handle(clock::now(), Input::Stored(event));
                     taken += 1;
@@ -439,6 +571,11 @@ impl Loop {
         if taken > 0 {
             self.drain();
         }
+    }
+
+    fn stands_by(&self) -> bool {
+        let cluster = self.cluster.as_ref();
+        cluster.is_some_and(|cluster| cluster.leads.is_none())
     }
 
     fn input(&mut self, input: Input<'_>) {

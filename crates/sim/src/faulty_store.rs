@@ -1,7 +1,7 @@
 //! A store in memory that several instances share, with the faults of real ones, each
 //! planted where a test wants it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 
@@ -70,9 +70,32 @@ struct Shared {
 #[derive(Clone, Debug, Default)]
 pub struct FaultyStore {
     shared: Rc<RefCell<Shared>>,
+    /// Whether those who reach it this way cannot.
+    is_cut: Rc<Cell<bool>>,
 }
 
 impl FaultyStore {
+    /// Returns another way to the same store.
+    #[must_use]
+    pub fn another_way(&self) -> Self {
+        Self {
+            shared: Rc::clone(&self.shared),
+            is_cut: Rc::default(),
+        }
+    }
+
+    /// Says whether this way leads nowhere.
+    pub fn cut(&self, is_cut: bool) {
+        self.is_cut.set(is_cut);
+    }
+
+    fn health(&self) -> StoreHealth {
+        match self.is_cut.get() {
+            true => StoreHealth::Gone,
+            false => self.shared.borrow().health,
+        }
+    }
+
     /// Lets a fault happen at the next occasion, behind those that wait for theirs.
     pub fn plant(&self, fault: StoreFault) {
         self.shared.borrow_mut().faults.push_back(fault);
@@ -190,32 +213,34 @@ impl Store for FaultyStore {
     const SHARED: bool = true;
 
     fn transact(&mut self, transaction: &Transaction) -> Outcome<FaultyStoreError> {
-        self.shared.borrow_mut().transact(transaction)
+        match self.is_cut.get() {
+            true => Outcome::Failed(FaultyStoreError::Gone),
+            false => self.shared.borrow_mut().transact(transaction),
+        }
     }
 
     fn snapshot(&mut self) -> Result<Snapshot, FaultyStoreError> {
-        let health = self.shared.borrow().health;
-        match health {
+        match self.health() {
             StoreHealth::Gone => Err(FaultyStoreError::Gone),
             StoreHealth::Full | StoreHealth::Whole => Ok(self.truth()),
         }
     }
 
     fn changes(&mut self, after: Revision) -> Result<Changes, FaultyStoreError> {
-        let mut shared = self.shared.borrow_mut();
-        match shared.health {
+        match self.health() {
             StoreHealth::Gone => Err(FaultyStoreError::Gone),
-            StoreHealth::Full | StoreHealth::Whole => Ok(shared.changes(after)),
+            StoreHealth::Full | StoreHealth::Whole => Ok(self.shared.borrow_mut().changes(after)),
         }
     }
 
     fn renew(&mut self, key: Key) -> Result<Lease, FaultyStoreError> {
-        let mut shared = self.shared.borrow_mut();
-        match shared.health {
+        match self.health() {
             StoreHealth::Gone => Err(FaultyStoreError::Gone),
-            StoreHealth::Full | StoreHealth::Whole => match shared.store.renew(key) {
-                Ok(lease) => Ok(lease),
-            },
+            StoreHealth::Full | StoreHealth::Whole => {
+                match self.shared.borrow_mut().store.renew(key) {
+                    Ok(lease) => Ok(lease),
+                }
+            }
         }
     }
 }

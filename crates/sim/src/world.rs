@@ -4,6 +4,7 @@
 mod by_hand;
 mod control;
 mod faults;
+mod lines;
 mod succession;
 
 use controller::Controller;
@@ -26,6 +27,8 @@ use crate::parts::{End, Engine, Fault, FaultAt, Node, Parts};
 use crate::switch_node::{SwitchNode, TakenFrame};
 pub use by_hand::Told;
 use controller::store::MemoryStore;
+use lines::Lines;
+pub use lines::{Line, LineEvent};
 
 /// The only port of a host.
 const HOST_PORT: PortNumber = PortNumber(1);
@@ -48,6 +51,8 @@ pub struct World {
     carrier_detection: Duration,
     faults: Vec<Fault>,
     requests: u64,
+    /// The connections of controllers that are elsewhere, and what happened there.
+    lines: Lines,
     /// How many have meddled with switches.
     strangers: u32,
     said: Vec<Said>,
@@ -116,6 +121,7 @@ impl World {
             faults: Vec::new(),
             requests: 0,
             strangers: 0,
+            lines: Lines::default(),
             said: Vec::new(),
             events: 0,
         };
@@ -434,7 +440,9 @@ impl World {
                         .transmit(Node::Switch(switch), port, (bytes, trail), departs);
                     core.left(stay, departs);
                 }
-                switch::Output::Send { connection, .. } if connection != control::CONNECTION => {}
+                switch::Output::Send { connection, bytes } if connection != control::CONNECTION => {
+                    self.lines.said(switch, connection, bytes);
+                }
                 switch::Output::Send { bytes, .. } => {
                     let towards = Towards::Controller;
                     pace.send(self.now, bytes, |leaves, bytes| {
@@ -443,6 +451,7 @@ impl World {
                 }
                 switch::Output::Close { connection, .. } => {
                     closed |= connection == control::CONNECTION;
+                    self.lines.closed(switch, connection);
                 }
                 switch::Output::Count => {}
             }

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use cluster::{Cluster, Extras};
 use controller::store::{
-    ExactWriter, Key, MAX_OPERATIONS, Outcome, Store, StoreWrite, Transaction,
+    ExactWriter, Key, MAX_OPERATIONS, Outcome, Store, StoreWrite, TakeOver, Transaction,
 };
 use store::EtcdStore;
 use store::etcd::EtcdTerms;
@@ -95,7 +95,7 @@ fn raw(cluster: &Cluster) -> u64 {
 
 fn exact(cluster: &Cluster) -> u64 {
     let mut writer = ExactWriter::new(open(cluster, "exact/"), 1);
-    writer.start().unwrap();
+    writer.start(TakeOver::FromAnybody).unwrap();
     let writes = writes(0..RECORDS);
     let start = Instant::now();
     for proposed in writes.chunks(PROPOSED) {

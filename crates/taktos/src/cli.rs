@@ -87,6 +87,8 @@ enum Command {
     Contract(client::contract::ContractArgs),
     /// Show what switches are taken to be and whether what is seen agrees, or correct one.
     Profile(client::profiles::ProfileArgs),
+    /// Show the instances of a cluster of controllers, and which of them decides.
+    Instances(client::instances::InstancesArgs),
     /// Change how a running controller goes about its work.
     Settings(client::settings::SettingsArgs),
     /// Shows in which criticality mode a network is, or changes that.
@@ -277,6 +279,7 @@ pub fn main() -> ExitCode {
         Command::Apps(arguments) => client::apps::apps(&arguments),
         Command::Contract(arguments) => client::contract::contract(&arguments),
         Command::Profile(arguments) => client::profiles::profile(&arguments),
+        Command::Instances(arguments) => client::instances::instances(&arguments),
         Command::Settings(arguments) => client::settings::settings(&arguments),
         Command::Mode(arguments) => client::mode::mode(&arguments),
         Command::Events(arguments) => client::events::events(&arguments),

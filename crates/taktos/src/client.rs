@@ -7,7 +7,7 @@
 
 pub mod access;
 pub mod event_stream;
-mod trust;
+pub mod trust;
 pub mod watcher;
 
 use std::io;

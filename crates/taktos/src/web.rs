@@ -13,6 +13,7 @@ pub mod describe;
 pub mod document;
 pub mod feed;
 pub mod finished_run;
+pub mod forwarding;
 pub mod gate;
 pub mod kept;
 pub mod layout;
@@ -46,6 +47,7 @@ use wire::openflow::DatapathId;
 use audit::Audit;
 use describe::Names;
 use document::AuditEntry;
+use forwarding::Forwarding;
 use gate::Gate;
 use layout::Spot;
 use site::{Inside, Site};
@@ -111,12 +113,27 @@ impl Web {
         config: &Config,
         terms: Terms,
     ) -> io::Result<Self> {
+        Self::start_instance(listener, desk, config, (terms, None))
+    }
+
+    /// The same for an instance of a cluster, of which another one may decide.
+    ///
+    /// # Errors
+    ///
+    /// If the machine has no threads or descriptors left.
+    pub fn start_instance(
+        listener: TcpListener,
+        desk: Desk,
+        config: &Config,
+        (terms, cluster): (Terms, Option<Forwarding>),
+    ) -> io::Result<Self> {
         let names = Names::of(config);
         let audit = Audit::open(terms.audit);
         let mut inside = Inside::new(desk, names, terms.id, terms.gate, audit);
         inside.store = terms.store;
         inside.places = terms.places;
         inside.wishes = terms.wishes;
+        inside.cluster = cluster;
         let site = Arc::new(inside);
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;

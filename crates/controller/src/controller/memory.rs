@@ -54,7 +54,7 @@ impl Controller {
                 (Key::Unloaded, Some(record)) => self.loading.unloading_kept(ctx, network, &record),
                 (Key::Mode, Some(record)) => self.modes.orders_kept(ctx, network, &record),
                 // Whoever writes for an instance deals with these.
-                (Key::Epoch(_), _) => {}
+                (Key::Epoch(_) | Key::Instance(_) | Key::Secrets, _) => {}
                 (
                     Key::Leaving(_)
                     | Key::Profile(_)
@@ -78,7 +78,7 @@ impl Controller {
             Key::Admission(id) => self.promises.rejected(ctx, &mut network.owners, FlowId(id)),
             Key::Profile(datapath) => self.promises.profile_rejected(ctx, datapath),
             // It is counted all the same, as long as this instance runs.
-            Key::Leaving(_) | Key::Epoch(_) => {}
+            Key::Leaving(_) | Key::Epoch(_) | Key::Instance(_) | Key::Secrets => {}
             Key::Intent(id) => {
                 self.programs
                     .intent_rejected(ctx, &mut network.owners, IntentId(id))

@@ -22,7 +22,7 @@ impl Controller {
         let Some(slot) = self
             .ctx
             .sessions
-            .open(self.ctx.now, connection, self.southbound.claim)
+            .open(self.ctx.now, connection, self.southbound.standing)
         else {
             self.ctx.counters.closed += 1;
             self.ctx.outbox.refuse(connection, CloseReason::TooMany);
@@ -204,6 +204,10 @@ impl Controller {
             SessionStep::OtherMaster(datapath) => {
                 self.southbound
                     .other_master(&mut self.ctx, &mut self.network.topology, datapath);
+                true
+            }
+            SessionStep::LaterTerm(term) => {
+                self.southbound.later_term = self.southbound.later_term.max(Some(term));
                 true
             }
             SessionStep::Close(reason) => {

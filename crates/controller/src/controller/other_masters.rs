@@ -4,9 +4,28 @@ use wire::openflow::{DatapathId, Role, RoleMessage};
 
 use crate::session::Slot;
 
+use crate::mastery::Standing;
+use crate::store::Epoch;
+
 use super::Controller;
+use super::context::Context;
 
 impl Controller {
+    /// Becomes the one that decides, at all switches.
+    pub(super) fn lead(&mut self, epoch: Epoch) {
+        self.southbound.standing = Standing::Leads(epoch);
+        self.southbound.later_term = None;
+        let Context {
+            now,
+            sessions,
+            outbox,
+            ..
+        } = &mut self.ctx;
+        sessions.lead(*now, epoch, |slot, words| {
+            outbox.to(slot).extend_from_slice(words);
+        });
+    }
+
     /// Takes what a switch says of our role.
     pub(super) fn role_said(&mut self, slot: Slot, datapath: DatapathId, said: RoleMessage) {
         let session = self.ctx.sessions.get(slot);

@@ -4,7 +4,7 @@
 use units::Instant;
 use wire::openflow::DatapathId;
 
-use crate::mastery::{Claim, QUESTION};
+use crate::mastery::{Claim, QUESTION, Standing};
 use crate::northbound::{Event, Statistics, SwitchStatistics};
 use crate::packet_in_classes::PacketInClasses;
 use crate::session::Slot;
@@ -15,8 +15,9 @@ use super::{Context, Tables, Topology};
 /// What is known of how switches speak with us.
 #[derive(Debug)]
 pub struct Southbound {
-    /// What is claimed of switches.
-    pub claim: Claim,
+    pub standing: Standing,
+    /// The latest term that a switch knows beyond ours.
+    pub later_term: Option<u64>,
     /// What a switch of version 1.0 has said, in words of 1.3; kept for its memory.
     pub heard: Vec<u8>,
     /// The frames of switches whose connections are gone.
@@ -26,7 +27,8 @@ pub struct Southbound {
 impl Southbound {
     pub const fn new(now: Instant, claim: Claim) -> Self {
         Self {
-            claim,
+            standing: Standing::Alone(claim),
+            later_term: None,
             heard: Vec::new(),
             punts: PacketInClasses::new(now),
         }
@@ -64,7 +66,12 @@ impl Southbound {
         topology: &mut Topology,
         datapath: DatapathId,
     ) {
-        self.claim.has_lost = true;
+        match &mut self.standing {
+            Standing::Alone(claim) => claim.has_lost = true,
+            Standing::Standby => {}
+            // Whether it is so, the store says.
+            Standing::Leads(epoch) => self.later_term = self.later_term.max(Some(epoch.number + 1)),
+        }
         ctx.promises_changed();
         if topology.others.insert(datapath) {
             let name = ctx.name_of_switch(datapath);

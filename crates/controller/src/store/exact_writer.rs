@@ -38,11 +38,14 @@ pub enum Trouble<E: Display> {
     },
 }
 
-/// Whether an office is taken from whoever holds it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum TakeOver {
+/// From whom an office is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TakeOver {
     FromAnybody,
     FromOurselves,
+    /// From the instance that held it in this epoch, or from nobody; not from another one
+    /// that was quicker.
+    From(Option<Epoch>),
 }
 
 /// Writes for one instance, in an office if the store is shared.
@@ -83,21 +86,53 @@ where
         }
     }
 
+    /// Returns a writer for another life, which holds nothing either.
+    #[must_use]
+    pub fn anew(self, holder: u64) -> Self {
+        Self::new(self.store, holder)
+    }
+
+    /// Returns the store, to read what others write in it.
+    pub fn store(&mut self) -> &mut S {
+        &mut self.store
+    }
+
+    /// Returns the epoch in which the office is held.
+    #[must_use]
+    pub fn epoch(&self) -> Option<Epoch> {
+        self.fence.map(|fence| fence.epoch)
+    }
+
+    /// Has the next epoch that is asked for be beyond a number.
+    pub fn ask_above(&mut self, number: u64) {
+        self.asked = self.asked.max(number);
+    }
+
+    /// Claims the office, which it holds, anew for an epoch beyond a number. Says what came
+    /// of changes that were in doubt, and why it is not held if it is not.
+    pub fn raise(&mut self, above: u64) -> (Vec<StoreEvent>, Option<Trouble<S::Error>>) {
+        self.ask_above(above);
+        self.fence = None;
+        let mut events = Vec::new();
+        let trouble = self.settle(&mut events).err();
+        (events, trouble)
+    }
+
     /// Returns all records, which from then on only this writer changes.
     ///
     /// # Errors
     ///
     /// If the office cannot be had, or nothing can be read.
-    pub fn start(&mut self) -> Result<Vec<StoreWrite>, Trouble<S::Error>> {
+    pub fn start(&mut self, take_over: TakeOver) -> Result<Vec<StoreWrite>, Trouble<S::Error>> {
         if !S::SHARED {
             let snapshot = self.snapshot()?;
             return Ok(snapshot.records.into_iter().map(StoreWrite::from).collect());
         }
-        let fence = self.claim(TakeOver::FromAnybody)?;
+        let fence = self.claim(take_over)?;
         let snapshot = self.snapshot()?;
         self.fence = Some(fence);
         let mut records = self.replica.audit(snapshot);
-        records.retain(|write| !is_epoch(write.key));
+        records.retain(|write| is_of_the_network(write.key));
         Ok(records)
     }
 
@@ -201,7 +236,7 @@ where
         let mut restored = Replica::default();
         restored.audit(snapshot.clone());
         let mut missing = restored.audit(self.replica.snapshot());
-        missing.retain(|write| !is_epoch(write.key));
+        missing.retain(|write| is_of_the_network(write.key));
         if missing.is_empty() {
             self.replica.audit(snapshot);
             return Ok(());
@@ -261,8 +296,13 @@ where
 
     /// Looks at the epoch that is in force.
     fn judge(&mut self, found: Epoch, take_over: TakeOver) -> Result<(), Trouble<S::Error>> {
-        let is_later = found.holder != self.holder && found.number >= self.held;
-        if is_later && take_over == TakeOver::FromOurselves {
+        let is_anothers = found.holder != self.holder;
+        let is_lost = match take_over {
+            TakeOver::FromAnybody => false,
+            TakeOver::FromOurselves => is_anothers && found.number >= self.held,
+            TakeOver::From(expected) => is_anothers && Some(found) != expected,
+        };
+        if is_lost {
             self.replaced = Some(found);
             return Err(Trouble::Replaced { by: found });
         }
@@ -275,9 +315,9 @@ where
     }
 }
 
-/// Tells whether a record is about offices alone.
-fn is_epoch(key: Key) -> bool {
-    matches!(key, Key::Epoch(_))
+/// Tells whether a record is one of those that the holder of the office alone writes.
+fn is_of_the_network(key: Key) -> bool {
+    !matches!(key, Key::Epoch(_) | Key::Instance(_))
 }
 
 fn rejections(writes: Vec<StoreWrite>) -> impl Iterator<Item = StoreEvent> {

@@ -25,6 +25,12 @@ impl Replica {
         Some((*revision, value))
     }
 
+    /// Returns what the records of all keys say, sorted by key.
+    pub fn records(&self) -> impl Iterator<Item = (Key, &[u8])> {
+        let records = self.records.iter();
+        records.map(|(key, (_, value))| (*key, value.as_slice()))
+    }
+
     /// Returns all records, as at the revision up to which changes are known.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {

@@ -176,6 +176,14 @@ impl ConnectionListener {
         }
     }
 
+    /// Closes all connections.
+    pub(super) fn close_all(&mut self) {
+        while let Some((_, line)) = self.lines.pop_first() {
+            self.poller.remove(&line.channel);
+        }
+        self.unsent = 0;
+    }
+
     /// Closes a connection and returns whose it was.
     pub(super) fn close(&mut self, id: ConnectionId) -> Option<SocketAddr> {
         let line = self.lines.remove(&id)?;

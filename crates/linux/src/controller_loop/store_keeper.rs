@@ -12,9 +12,11 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
-use controller::store::ExactWriter;
+use controller::cluster::{Clerk, Done, Task, Terms};
+use controller::store::{Epoch, ExactWriter, TakeOver, Trouble};
 use controller::{Store, StoreEvent, StoreWrite};
 
+use super::cluster_keeper::{Call, Line, Wants};
 use crate::waker::Waker;
 
 /// The most changes in one write.
@@ -30,13 +32,30 @@ pub(super) enum Kept {
     Failed(String),
     /// For people: it works again.
     Recovered,
+    /// This instance leads from now on, in this epoch.
+    Leads(Epoch, Begins),
+    /// It leads no more in this one.
+    StandDown(Epoch),
+}
+
+/// Whether whoever leads did before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Begins {
+    /// It did not: its records come next.
+    Anew,
+    GoesOn,
+}
+
+/// What the thread with the store of an instance is asked for.
+enum Work {
+    Write(StoreWrite),
+    Task(Task),
 }
 
 /// The thread with the store.
-#[derive(Debug)]
 pub(super) struct StoreKeeper {
-    /// Closed first when the keeper ends, which ends the thread.
-    writes: Option<Sender<StoreWrite>>,
+    /// Dropped first when the keeper ends, which ends the thread.
+    write: Option<Box<dyn Fn(StoreWrite) + Send>>,
     kept: Receiver<Kept>,
     thread: Option<JoinHandle<()>>,
 }
@@ -55,25 +74,65 @@ impl StoreKeeper {
             super::renounce();
             let mut keeper = Keeper {
                 writer,
-                trouble: None,
-                tell,
-                waker,
+                trouble: Troubles::new(tell, waker),
             };
             if let Some(held) = keeper.replay(&proposed) {
                 keeper.keep(held, &proposed);
             }
         });
         Self {
-            writes: Some(writes),
+            write: Some(Box::new(move |write| {
+                // The thread ends only after this sender.
+                let _ = writes.send(write);
+            })),
             kept,
             thread: Some(thread),
         }
     }
 
+    /// Takes over the store of an instance, which is called by `line`. Returns what the
+    /// instance wants of it, too.
+    pub(super) fn start_for<S>(store: S, waker: Waker, terms: &Terms, line: Line) -> (Self, Wants)
+    where
+        S: Store + Send + 'static,
+        S::Error: Display,
+    {
+        let clerk = Clerk::new(store, terms.id, &terms.member);
+        let (work, asked) = mpsc::channel();
+        let (tell, kept) = mpsc::channel();
+        let (stand_down, stand_down_waker) = (tell.clone(), waker.clone());
+        let (tasks, writes) = (work.clone(), work);
+        let thread = thread::spawn(move || {
+            super::renounce();
+            let mut keeper = InstanceKeeper {
+                clerk,
+                trouble: Troubles::new(tell, waker),
+                line,
+            };
+            while keeper.turn(&asked) {}
+        });
+        let keeper = Self {
+            write: Some(Box::new(move |write| {
+                let _ = writes.send(Work::Write(write));
+            })),
+            kept,
+            thread: Some(thread),
+        };
+        let wants = Wants {
+            task: Box::new(move |task| {
+                let _ = tasks.send(Work::Task(task));
+            }),
+            stand_down: Box::new(move |epoch| {
+                let _ = stand_down.send(Kept::StandDown(epoch));
+                stand_down_waker.wake();
+            }),
+        };
+        (keeper, wants)
+    }
+
     pub(super) fn write(&self, write: StoreWrite) {
-        if let Some(writes) = &self.writes {
-            // The thread ends only after this sender.
-            let _ = writes.send(write);
+        if let Some(keep) = &self.write {
+            keep(write);
         }
     }
 
@@ -93,7 +152,7 @@ impl StoreKeeper {
 
 impl Drop for StoreKeeper {
     fn drop(&mut self) {
-        self.writes = None;
+        self.write = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -107,12 +166,51 @@ fn holder() -> u64 {
     RandomState::new().hash_one((std::process::id(), ns))
 }
 
-struct Keeper<S> {
-    writer: ExactWriter<S>,
+/// Tells the controller's thread what the store says.
+struct Troubles {
     /// What was said last of why the store does not work.
-    trouble: Option<String>,
+    last: Option<String>,
     tell: Sender<Kept>,
     waker: Waker,
+}
+
+impl Troubles {
+    fn new(tell: Sender<Kept>, waker: Waker) -> Self {
+        let last = None;
+        Self { last, tell, waker }
+    }
+
+    /// Notes why the store does not work. Returns what is to be said of it: nothing if it
+    /// was said before, and nothing was to be kept.
+    fn failed(&mut self, reason: String, proposed: usize) -> Option<Kept> {
+        let is_known = self.last.as_ref() == Some(&reason);
+        self.last = Some(reason.clone());
+        (proposed > 0 || !is_known).then_some(Kept::Failed(reason))
+    }
+
+    /// Tells what came of so many proposals, and what the trouble is, if there is any.
+    fn told(&mut self, proposed: usize, events: Vec<StoreEvent>, trouble: Option<String>) {
+        let said = match trouble {
+            Some(reason) => self.failed(reason, proposed),
+            None => self.last.take().map(|_| Kept::Recovered),
+        };
+        if said.is_some() || !events.is_empty() {
+            self.tell(said.into_iter().chain(events.into_iter().map(Kept::Event)));
+        }
+    }
+
+    fn tell(&self, events: impl IntoIterator<Item = Kept>) {
+        for event in events {
+            // Nobody listens any more once the controller ends.
+            let _ = self.tell.send(event);
+        }
+        self.waker.wake();
+    }
+}
+
+struct Keeper<S> {
+    writer: ExactWriter<S>,
+    trouble: Troubles,
 }
 
 impl<S: Store> Keeper<S>
@@ -124,17 +222,17 @@ where
     fn replay(&mut self, proposed: &Receiver<StoreWrite>) -> Option<Vec<StoreWrite>> {
         let mut held = Vec::new();
         loop {
-            match self.writer.start() {
+            match self.writer.start(TakeOver::FromAnybody) {
                 Ok(records) => {
-                    let recovered = self.trouble.take().map(|_| Kept::Recovered);
+                    let recovered = self.trouble.last.take().map(|_| Kept::Recovered);
                     let events = records.into_iter().map(StoreEvent::Written);
                     let events = events.chain([StoreEvent::Replayed]).map(Kept::Event);
-                    self.tell(recovered.into_iter().chain(events));
+                    self.trouble.tell(recovered.into_iter().chain(events));
                     return Some(held);
                 }
                 Err(error) => {
-                    let failed = self.failed(error.to_string(), held.len());
-                    self.tell(failed);
+                    let failed = self.trouble.failed(error.to_string(), held.len());
+                    self.trouble.tell(failed);
                 }
             }
             match proposed.recv_timeout(RETRY_INTERVAL) {
@@ -148,7 +246,7 @@ where
     fn keep(&mut self, held: Vec<StoreWrite>, proposed: &Receiver<StoreWrite>) {
         let mut writes = held;
         loop {
-            let patience = match self.trouble.is_some() || S::SHARED {
+            let patience = match self.trouble.last.is_some() || S::SHARED {
                 true => RETRY_INTERVAL,
                 false => Duration::MAX,
             };
@@ -168,28 +266,93 @@ where
     fn make_durable(&mut self, writes: Vec<StoreWrite>) {
         let proposed = writes.len();
         let (events, trouble) = self.writer.write(writes);
-        let said = match trouble {
-            Some(trouble) => self.failed(trouble.to_string(), proposed),
-            None => self.trouble.take().map(|_| Kept::Recovered),
+        let trouble = trouble.map(|trouble| trouble.to_string());
+        self.trouble.told(proposed, events, trouble);
+    }
+}
+
+struct InstanceKeeper<S> {
+    clerk: Clerk<S>,
+    trouble: Troubles,
+    line: Line,
+}
+
+impl<S: Store> InstanceKeeper<S>
+where
+    S::Error: Display,
+{
+    /// Does what is asked for next, writes together. Returns whether there may be more.
+    fn turn(&mut self, asked: &Receiver<Work>) -> bool {
+        let Ok(first) = asked.recv() else {
+            return false;
         };
-        if said.is_some() || !events.is_empty() {
-            self.tell(said.into_iter().chain(events.into_iter().map(Kept::Event)));
+        let mut writes = Vec::new();
+        let mut next = Some(first);
+        let task = loop {
+            match next {
+                Some(Work::Write(write)) => writes.push(write),
+                Some(Work::Task(task)) => break Some(task),
+                None => break None,
+            }
+            next = match writes.len() < MOST_AT_ONCE {
+                true => asked.try_recv().ok(),
+                false => None,
+            };
+        };
+        if !writes.is_empty() {
+            self.make_durable(writes);
         }
+        if let Some(task) = task {
+            let done = self.clerk.attend(task);
+            let done = self.tell(done);
+            self.line.call(Call::Done(done));
+        }
+        true
     }
 
-    /// Notes why the store does not work. Returns what is to be said of it: nothing if it
-    /// was said before, and nothing was to be kept.
-    fn failed(&mut self, reason: String, proposed: usize) -> Option<Kept> {
-        let is_known = self.trouble.as_ref() == Some(&reason);
-        self.trouble = Some(reason.clone());
-        (proposed > 0 || !is_known).then_some(Kept::Failed(reason))
+    fn make_durable(&mut self, writes: Vec<StoreWrite>) {
+        let proposed = writes.len();
+        let (events, trouble) = self.clerk.write(writes);
+        if let Some(Trouble::Replaced { by }) = trouble {
+            self.line.call(Call::Replaced(by));
+        }
+        let trouble = trouble.map(|trouble| trouble.to_string());
+        self.trouble.told(proposed, events, trouble);
     }
 
-    fn tell(&self, events: impl IntoIterator<Item = Kept>) {
-        for event in events {
-            // Nobody listens any more once the controller ends.
-            let _ = self.tell.send(event);
+    /// Tells the controller what came of a task, and returns what is left of it.
+    fn tell(&mut self, done: Done) -> Done {
+        match done {
+            Done::Claimed { epoch, records } => {
+                let leads = Kept::Leads(epoch, Begins::Anew);
+                let events = records.into_iter().map(StoreEvent::Written);
+                let events = events.chain([StoreEvent::Replayed]).map(Kept::Event);
+                let recovered = self.trouble.last.take().map(|_| Kept::Recovered);
+                let all = [leads].into_iter().chain(recovered).chain(events);
+                self.trouble.tell(all);
+                let records = Vec::new();
+                Done::Claimed { epoch, records }
+            }
+            Done::Raised { epoch, events } => {
+                self.trouble.told(0, events, None);
+                self.trouble.tell([Kept::Leads(epoch, Begins::GoesOn)]);
+                let events = Vec::new();
+                Done::Raised { epoch, events }
+            }
+            Done::Lost { by, events } => {
+                self.trouble.told(0, events, None);
+                let events = Vec::new();
+                Done::Lost { by, events }
+            }
+            Done::Failed { reason, events } => {
+                self.trouble.told(0, events, Some(reason.clone()));
+                let events = Vec::new();
+                Done::Failed { reason, events }
+            }
+            Done::Attended { .. } | Done::Struck => {
+                self.trouble.told(0, Vec::new(), None);
+                done
+            }
         }
-        self.waker.wake();
     }
 }

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use controller::StoreWrite;
-use controller::store::{ExactWriter, Replica, StoreEvent, Trouble};
+use controller::store::{ExactWriter, Replica, StoreEvent, TakeOver, Trouble};
 use units::Duration;
 
 use super::*;
@@ -75,7 +75,7 @@ impl History {
         self.lives += 1;
         self.writer = ExactWriter::new(self.store.clone(), self.lives);
         let records = loop {
-            if let Ok(records) = self.writer.start() {
+            if let Ok(records) = self.writer.start(TakeOver::FromAnybody) {
                 break records;
             }
             self.store.mend();
@@ -189,14 +189,14 @@ fn whatever_the_store_answers_what_is_told_is_true() {
 fn whoever_was_replaced_changes_nothing_more() {
     let store = FaultyStore::default();
     let mut first = ExactWriter::new(store.clone(), 1);
-    first.start().unwrap();
+    first.start(TakeOver::FromAnybody).unwrap();
     first.write(vec![put(1, 1)]);
     store.plant(StoreFault::RequestLate);
     store.plant(StoreFault::RequestLost);
     first.write(vec![put(1, 2)]);
 
     let mut second = ExactWriter::new(store.clone(), 2);
-    let records = second.start().unwrap();
+    let records = second.start(TakeOver::FromAnybody).unwrap();
     let (events, trouble) = first.write(vec![put(3, 3)]);
     store.deliver_late();
     let (told, none) = second.write(vec![put(2, 4)]);

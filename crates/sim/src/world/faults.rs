@@ -91,6 +91,7 @@ impl World {
         for frame in self.switches[switch].crash() {
             self.network.frames.release(frame);
         }
+        self.cut_lines(switch);
         self.disconnect(switch);
     }
 

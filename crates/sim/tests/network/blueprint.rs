@@ -283,6 +283,13 @@ impl Blueprint {
         }
     }
 
+    /// Returns the same with so few flows that a run is short.
+    pub fn few() -> Self {
+        let mut few = Self::crowd();
+        few.wishes.truncate(24);
+        few
+    }
+
     /// Returns the same ring with Sampled Values and GOOSE from the first host to all
     /// others.
     pub fn measurements() -> Self {

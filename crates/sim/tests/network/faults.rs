@@ -11,6 +11,7 @@ use units::{Duration, Instant};
 
 use crate::blueprint::{BEST_EFFORT, Blueprint, HealedBy, INTERRUPTION};
 use crate::run::{Flow, Outcome, run};
+use crate::told_number;
 
 /// How many networks are drawn in every run, for one fault each and for several.
 const RUNS: u64 = 120;
@@ -53,13 +54,8 @@ fn several_faults_at_once_make_no_loop_and_double_nothing() {
 #[test]
 #[ignore = "takes minutes"]
 fn of_many_networks_faults_do_no_more_than_they_may() {
-    let number = |name: &str, usual| {
-        #[expect(clippy::disallowed_methods, reason = "who asks for many says how many")]
-        let told = std::env::var(name).ok();
-        told.map_or(usual, |told| told.parse::<u64>().expect("a number"))
-    };
-    let first = number("TAKTOS_FIRST", 0);
-    let seeds = first..=first + number("TAKTOS_NETWORKS", 1_000) - 1;
+    let first = told_number("TAKTOS_FIRST", 0);
+    let seeds = first..=first + told_number("TAKTOS_NETWORKS", 1_000) - 1;
     one_fault_each(seeds.clone());
     several_each(seeds);
 }

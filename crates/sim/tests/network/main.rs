@@ -10,6 +10,7 @@ mod blueprint;
 mod excess;
 mod faults;
 mod half_deployed;
+mod instances;
 mod intents;
 mod intruders;
 mod masters;
@@ -305,4 +306,11 @@ fn seeds_of(runs: u64) -> RangeInclusive<u64> {
 fn fixed_seed() -> Option<u64> {
     let seed = std::env::var("TAKTOS_SEED").ok()?;
     Some(seed.parse().expect("a number"))
+}
+
+/// Returns a number that whoever asks for many has told, or the usual one.
+fn told_number(name: &str, usual: u64) -> u64 {
+    #[expect(clippy::disallowed_methods, reason = "who asks for many says how many")]
+    let told = std::env::var(name).ok();
+    told.map_or(usual, |told| told.parse().expect("a number"))
 }

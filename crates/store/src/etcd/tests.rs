@@ -6,7 +6,7 @@ mod cluster;
 use std::sync::mpsc;
 
 use controller::StoreEvent;
-use controller::store::{Change, Condition, ExactWriter, Replica, Trouble, contract};
+use controller::store::{Change, Condition, ExactWriter, Replica, TakeOver, Trouble, contract};
 use proptest::prelude::*;
 use prost::Message;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
@@ -124,7 +124,7 @@ fn without_one_of_three_members_it_goes_on_and_without_two_it_says_so() {
         ..terms_of(&cluster)
     };
     let mut writer = ExactWriter::new(open(&cluster, &terms), 1);
-    writer.start().unwrap();
+    writer.start(TakeOver::FromAnybody).unwrap();
     assert_eq!(writer.write(vec![put(1, b"three")]).1, None);
 
     cluster.kill(0);
@@ -167,7 +167,7 @@ fn what_a_stopped_member_did_not_answer_is_known_in_the_end() {
     };
     let mut plain = open(&cluster, &terms);
     let mut writer = ExactWriter::new(open(&cluster, &terms), 1);
-    writer.start().unwrap();
+    writer.start(TakeOver::FromAnybody).unwrap();
 
     cluster.signal(0, Signal::STOP);
     let unanswered = plain.write(&[put(1, b"perhaps")]);
@@ -294,7 +294,7 @@ fn a_restored_member_is_found_out_and_given_back_what_was_promised() {
         return;
     };
     let mut writer = ExactWriter::new(open(&cluster, &terms_of(&cluster)), 1);
-    writer.start().unwrap();
+    writer.start(TakeOver::FromAnybody).unwrap();
     assert_eq!(writer.write(vec![put(1, b"before")]).1, None);
     cluster.kill(0);
     cluster.copy(0, Towards::Backup);

@@ -11,6 +11,7 @@ pub mod contract;
 pub mod events;
 pub mod flows;
 pub mod hosts;
+pub mod instances;
 pub mod intents;
 pub mod mode;
 pub mod paths;

@@ -1,5 +1,6 @@
 //! `taktos controller`: one controller for real switches, until it is stopped.
 
+mod cluster;
 mod data;
 mod etcd;
 mod network;
@@ -12,7 +13,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
@@ -21,13 +22,14 @@ use controller::Config;
 use controller::applications::Applications;
 use controller::mastery::Claim;
 use controller::northbound::{ApplicationKind, Manifest};
-use linux::controller_loop::{self, ControllerHandle, ListenError};
+use linux::controller_loop::{self, ControllerHandle, ListenError, Membership};
 use linux::scheduling::{Placement, Wish};
 use thiserror::Error;
 use wire::siphash::siphash_2_4;
 
+use self::cluster::{ClusterError, ClusterOptions};
 use self::data::{DataError, DataFolder};
-use self::etcd::{EtcdError, EtcdOptions};
+use self::etcd::{EtcdError, EtcdOptions, Patience};
 use self::programs::{Programs, ProgramsError};
 use super::exit::Exit;
 use super::run::stop_on_signals;
@@ -67,6 +69,8 @@ pub struct ControllerArgs {
     data: Option<PathBuf>,
     #[command(flatten)]
     etcd: EtcdOptions,
+    #[command(flatten)]
+    cluster: ClusterOptions,
     /// What it is called.
     #[arg(long, value_name = "NAME", default_value = "controller")]
     id: String,
@@ -135,6 +139,8 @@ enum StartError {
     Data(#[from] DataError),
     #[error(transparent)]
     Etcd(#[from] EtcdError),
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
     #[error("cannot start: {0}")]
     Machine(#[from] io::Error),
 }
@@ -142,7 +148,7 @@ enum StartError {
 impl StartError {
     fn exit(&self) -> Exit {
         match self {
-            Self::Programs(_) | Self::Etcd(_) => Exit::BadInput,
+            Self::Programs(_) | Self::Etcd(_) | Self::Cluster(_) => Exit::BadInput,
             Self::Southbound(error) if !error.is_of_the_machine() => Exit::BadInput,
             Self::Southbound(_) => Exit::Lacking,
             Self::Listen(_) | Self::Data(_) | Self::Machine(_) => Exit::Lacking,
@@ -188,24 +194,21 @@ fn config(arguments: &ControllerArgs) -> Result<Config, Exit> {
 
 fn run(arguments: &ControllerArgs, config: Config) -> Result<Exit, StartError> {
     let terms = arguments.programs.terms(arguments.network.as_deref())?;
-    let etcd = arguments.etcd.store()?;
+    let http = arguments.programs.address();
+    arguments.cluster.check(http, arguments.programs.scheme())?;
+    let mut etcd = arguments.etcd.store(match arguments.cluster.is_wanted() {
+        true => Patience::Short,
+        false => Patience::Usual,
+    })?;
     let stop = stop_on_signals()?;
     // A file that may not grow is a store that fails for a while, and no end.
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())?;
-    let data = arguments
-        .data
-        .as_deref()
-        .map(DataFolder::open)
-        .transpose()?;
-    let secrets = match &data {
-        Some(data) => data.secrets()?,
-        None => data::Secrets::random()?,
-    };
-    let config = Config {
-        probe_key: Some(secrets.probe_key),
-        foreign_rules: controller::northbound::ForeignRules::Keep,
-        seed: secrets.seed,
-        ..config
+    let data = arguments.data.as_deref().map(DataFolder::open);
+    let data = data.transpose()?;
+    let secrets = match (&mut etcd, &data) {
+        (Some(etcd), _) if arguments.cluster.is_wanted() => cluster::secrets(etcd, &stop)?,
+        (_, Some(data)) => data.secrets()?,
+        (_, None) => data::Secrets::random()?,
     };
     let mut doors = arguments.openflow.open()?;
     let programs = controller_loop::listen(arguments.programs.address())?;
@@ -218,6 +221,9 @@ fn run(arguments: &ControllerArgs, config: Config) -> Result<Exit, StartError> {
         ),
     };
     let config = Config {
+        probe_key: Some(secrets.probe_key),
+        foreign_rules: controller::northbound::ForeignRules::Keep,
+        seed: secrets.seed,
         claim: Claim {
             instance,
             take_over: arguments.take_over,
@@ -234,27 +240,41 @@ fn run(arguments: &ControllerArgs, config: Config) -> Result<Exit, StartError> {
         },
         ..terms
     };
-    let handle = start(doors.take_plain(), config.clone(), etcd, data)?;
+    let url = arguments.programs.url(programs.local_addr()?);
+    let membership = arguments.cluster.join(&arguments.id, url, &secrets)?;
+    let records = (etcd, data, membership);
+    let handle = start(doors.take_plain(), config.clone(), records)?;
+    let cluster = handle.cluster().map(|it| arguments.cluster.forwarding(it));
+    let cluster = cluster.transpose()?;
     // What was opened stays open; nothing more takes a privilege.
     linux::privilege::renounce()?;
     let gates = doors.serve(&handle.side_entrance(), say)?;
-    let web = Web::start(programs, handle.desk(), &config, terms)?;
+    let web = Web::start_instance(programs, handle.desk(), &config, (terms, cluster))?;
     introduce(arguments, &announced, web.address());
+    let exit = attend(&handle, &web, &stop);
+    handle.leave();
+    drop(gates);
+    drop(web);
+    drop(handle);
+    if exit == Exit::Done {
+        say("stopped");
+    }
+    Ok(exit)
+}
+
+/// Passes on what the controller tells, until it is to stop.
+fn attend(handle: &ControllerHandle, web: &Web, stop: &AtomicBool) -> Exit {
     while !stop.load(Ordering::Relaxed) {
         match handle.told().recv_timeout(LOOK_INTERVAL) {
             Ok(told) => web.take(told),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 say("taktos: the controller has ended by itself");
-                return Ok(Exit::Fault);
+                return Exit::Fault;
             }
         }
     }
-    drop(gates);
-    drop(web);
-    drop(handle);
-    say("stopped");
-    Ok(Exit::Done)
+    Exit::Done
 }
 
 /// Returns the number by which switches know a controller: the same when it is started
@@ -271,13 +291,15 @@ fn host() -> String {
 fn start(
     listener: Option<TcpListener>,
     config: Config,
-    etcd: Option<EtcdStore>,
-    data: Option<DataFolder>,
+    (etcd, data, membership): (Option<EtcdStore>, Option<DataFolder>, Option<Membership>),
 ) -> Result<ControllerHandle, StartError> {
-    Ok(match (etcd, data) {
-        (Some(etcd), _) => ControllerHandle::start(listener, config, etcd, WISH)?,
-        (None, Some(data)) => ControllerHandle::start(listener, config, data.store()?, WISH)?,
-        (None, None) => ControllerHandle::start(listener, config, MemoryStore::default(), WISH)?,
+    Ok(match (etcd, membership, data) {
+        (Some(etcd), Some(membership), _) => {
+            ControllerHandle::start_instance(listener, config, etcd, membership, WISH)?
+        }
+        (Some(etcd), None, _) => ControllerHandle::start(listener, config, etcd, WISH)?,
+        (None, _, Some(data)) => ControllerHandle::start(listener, config, data.store()?, WISH)?,
+        (None, _, None) => ControllerHandle::start(listener, config, MemoryStore::default(), WISH)?,
     })
 }
 

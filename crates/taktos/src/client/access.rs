@@ -108,7 +108,12 @@ fn checked(token: &str) -> Result<String, AccessError> {
     }
 }
 
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, AccessError> {
+/// Reads the certificates in a file.
+///
+/// # Errors
+///
+/// If it cannot be read, or holds none.
+pub fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, AccessError> {
     let found = CertificateDer::pem_file_iter(path)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|error| AccessError::File {

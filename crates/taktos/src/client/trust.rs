@@ -33,9 +33,15 @@ impl Enciphering {
     /// Trusts whoever has one of these certificates, or has one from who has them.
     pub fn trusting(trusted: &[CertificateDer<'static>]) -> Self {
         Self {
-            config: Trusted::of(trusted).map(|trusted| Arc::new(config(trusted))),
+            config: config_trusting(trusted),
         }
     }
+}
+
+/// Returns what trusts whoever has one of these certificates, or has one from who has them;
+/// nothing if they cannot be used.
+pub fn config_trusting(trusted: &[CertificateDer<'static>]) -> Option<Arc<ClientConfig>> {
+    Trusted::of(trusted).map(|trusted| Arc::new(config(trusted)))
 }
 
 fn config(trusted: Trusted) -> ClientConfig {

@@ -46,6 +46,31 @@ pub struct InstanceDocument {
     pub ready: bool,
 }
 
+/// The instances of a cluster; none if the controller is no part of one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InstancesDocument {
+    /// The epoch in force: how often the right to decide has changed hands, at least.
+    pub epoch: Option<u64>,
+    pub instances: Vec<ClusterInstance>,
+}
+
+/// An instance, as another one knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClusterInstance {
+    /// What it is called.
+    pub id: String,
+    /// Where programs ask it.
+    pub url: String,
+    /// Where the others tell it that they live.
+    pub address: String,
+    /// Whether it is the one that answers this.
+    pub answers: bool,
+    /// Whether it decides, for all of them.
+    pub decides: bool,
+    /// Whether it is heard.
+    pub lives: bool,
+}
+
 /// What switches are taken to be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProfilesDocument {

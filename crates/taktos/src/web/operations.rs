@@ -10,6 +10,7 @@ pub mod events;
 pub mod flows;
 pub mod health;
 pub mod hosts;
+pub mod instances;
 pub mod intents;
 pub mod metrics;
 pub mod mode;
@@ -61,7 +62,18 @@ pub struct Operation {
     pub takes: Option<SchemaOf>,
     /// What it answers when all goes well.
     pub gives: Gives,
+    /// Which instance of a cluster answers it.
+    pub answered_by: Answers,
     handler: MethodRouter<Site>,
+}
+
+/// Which instance of a cluster answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answers {
+    /// The one that decides, whoever is asked.
+    Sequencer,
+    /// Whoever is asked: it is about this one alone.
+    Anybody,
 }
 
 /// Makes the schema of a document.
@@ -150,6 +162,7 @@ impl Operation {
             parameters: &[],
             takes: None,
             gives: Gives::Nothing,
+            answered_by: Answers::Sequencer,
             handler: axum::routing::on(filter, handler),
         }
     }
@@ -158,6 +171,14 @@ impl Operation {
     fn role(self, role: Role) -> Self {
         let role = Some(role);
         Self { role, ..self }
+    }
+
+    /// Has whoever is asked answer for himself.
+    fn of_this_instance(self) -> Self {
+        Self {
+            answered_by: Answers::Anybody,
+            ..self
+        }
     }
 
     /// Lets everybody ask, even without a token.
@@ -225,6 +246,7 @@ pub fn all() -> Vec<Operation> {
         description::operations(),
         metrics::operations(),
         health::operations(),
+        instances::operations(),
     ]
     .concat()
 }

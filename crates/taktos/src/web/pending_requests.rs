@@ -73,6 +73,11 @@ impl PendingRequests {
         }
     }
 
+    /// Sends away all who wait: they are not answered any more.
+    pub fn give_up(&self) {
+        self.waiters().clear();
+    }
+
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.waiters().len()

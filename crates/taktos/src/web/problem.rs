@@ -125,6 +125,22 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "ended", message)
     }
 
+    /// No instance of the cluster decides at the moment.
+    #[must_use]
+    pub fn no_sequencer() -> Self {
+        let message = "no instance of the cluster decides at the moment";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "no-sequencer", message)
+            .help("nothing has changed: ask again in a second")
+    }
+
+    /// The instance that decides has not answered.
+    #[must_use]
+    pub fn unanswered(name: &str) -> Self {
+        let message = format!("instance {name}, which decides, did not answer");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unanswered", message)
+            .help("if this was a change, it may be made yet: look before you repeat it")
+    }
+
     /// The application was not granted what it asks for.
     #[must_use]
     pub fn denied(application: &str, needs: Permission) -> Self {

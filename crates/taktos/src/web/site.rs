@@ -15,6 +15,7 @@ use wire::openflow::DatapathId;
 use super::audit::Audit;
 use super::describe::{self, Names};
 use super::feed::Feed;
+use super::forwarding::Forwarding;
 use super::gate::Gate;
 use super::kept::SharedAnswer;
 use super::layout::{Layout, Shape, Spot};
@@ -37,6 +38,8 @@ pub struct Inside {
     pub meters: Meters,
     /// The file of the controller's store, if there is one.
     pub store: Option<PathBuf>,
+    /// How the instances of its cluster are reached, if it is one of one.
+    pub cluster: Option<Forwarding>,
     /// What the controller is called.
     pub id: String,
     /// Since when it runs, in nanoseconds since the beginning of 1970.
@@ -82,6 +85,7 @@ impl Inside {
             audit,
             meters: Meters::new(&operations),
             store: None,
+            cluster: None,
             id,
             since_ns: WallTime::now().as_ns(),
             names,
@@ -125,6 +129,11 @@ impl Inside {
             Told::StoreRecovered => {
                 *self.store_fault_slot() = None;
                 (now, Event::StoreRecovered)
+            }
+            Told::StoodDown => {
+                self.ready.store(false, Ordering::Relaxed);
+                self.show_anew();
+                return self.office.give_up();
             }
         };
         self.changes.fetch_add(1, Ordering::Relaxed);

@@ -237,7 +237,7 @@ fn a_damaged_store_is_refused_with_a_way_to_repair_it() {
 
 /// Waits until the controller runs; returns where it listens for programs.
 #[track_caller]
-fn address(running: &mut Running) -> String {
+pub fn address(running: &mut Running) -> String {
     assert!(running.says("programs ask at"));
     let line = running.said().lines().last().unwrap();
     let (_, url) = line.split_once("://").unwrap();

@@ -16,6 +16,7 @@ mod controller;
 mod etcd;
 mod explanations;
 mod graceful_restart;
+mod instances;
 mod interruption;
 mod kernel_engine;
 mod listeners;

@@ -76,7 +76,12 @@ impl Secrets {
         }
     }
 
-    fn to_bytes(&self) -> Vec<u8> {
+    /// Reads secrets; none if they have another length.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self::from_bytes)
+    }
+
+    pub fn to_bytes(&self) -> Vec<u8> {
         [&self.probe_key[..], &self.seed.to_be_bytes()].concat()
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use store::EtcdStore;
 use store::etcd::{EtcdStoreError, EtcdTerms};
 use thiserror::Error;
+use units::Duration;
 
 /// Why etcd cannot be used.
 #[derive(Debug, Error)]
@@ -16,6 +17,14 @@ pub enum EtcdError {
     File { path: PathBuf, reason: io::Error },
     #[error("--etcd: {0}")]
     Store(#[from] EtcdStoreError),
+}
+
+/// How long a member of etcd is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    Usual,
+    /// There are other instances, and perhaps other members.
+    Short,
 }
 
 /// Etcd on the command line.
@@ -56,7 +65,7 @@ impl EtcdOptions {
     /// # Errors
     ///
     /// If a file cannot be read, or is not what it should be.
-    pub fn store(&self) -> Result<Option<EtcdStore>, EtcdError> {
+    pub fn store(&self, patience: Patience) -> Result<Option<EtcdStore>, EtcdError> {
         if self.members.is_empty() {
             return Ok(None);
         }
@@ -80,7 +89,10 @@ impl EtcdOptions {
             identity,
             user,
             begin_thread: renounce,
-            ..EtcdTerms::default()
+            patience: match patience {
+                Patience::Usual => EtcdTerms::default().patience,
+                Patience::Short => Duration::from_secs(1),
+            },
         };
         Ok(Some(EtcdStore::open(&terms)?))
     }

@@ -89,14 +89,19 @@ impl Programs {
     /// Returns where the interface and the page are that listen on `address`.
     #[must_use]
     pub fn url(&self, address: SocketAddr) -> String {
-        let scheme = match self.is_enciphered() {
-            true => "https",
-            false => "http",
-        };
-        format!("{scheme}://{address}")
+        format!("{}://{address}", self.scheme())
     }
 
-    fn is_enciphered(&self) -> bool {
+    /// Returns how programs ask.
+    #[must_use]
+    pub const fn scheme(&self) -> &'static str {
+        match self.is_enciphered() {
+            true => "https",
+            false => "http",
+        }
+    }
+
+    const fn is_enciphered(&self) -> bool {
         self.http_tls_cert.is_some() || self.http_tls_key.is_some()
     }
 }

@@ -10,8 +10,9 @@ use axum::middleware::Next;
 use axum::response::IntoResponse;
 use linux::clock::WallTime;
 
-use super::{Changes, Operation};
+use super::{Answers, Changes, Operation};
 use crate::web::document::AuditEntry;
+use crate::web::forwarding::AnsweredBy;
 use crate::web::gate::{Caller, Role, check_addressed};
 use crate::web::problem::{Code, Problem};
 use crate::web::site::Site;
@@ -44,6 +45,7 @@ pub struct Post {
     id: &'static str,
     role: Option<Role>,
     changes: Changes,
+    answered_by: Answers,
 }
 
 impl Post {
@@ -56,6 +58,7 @@ impl Post {
             id: operation.id,
             role: operation.role,
             changes: operation.changes,
+            answered_by: operation.answered_by,
         }
     }
 
@@ -96,7 +99,7 @@ pub async fn attend(State(post): State<Post>, mut request: Request, next: Next) 
                 request.extensions_mut().insert(caller);
             }
             let by = By::LetIn(by.unwrap_or_else(|| STRANGER.to_owned()));
-            (by, next.run(request).await)
+            (by, answer(&post, request, next).await)
         }
         Err((name, problem)) => (By::Refused(name), problem.into_response()),
     };
@@ -110,6 +113,22 @@ pub async fn attend(State(post): State<Post>, mut request: Request, next: Next) 
     let status = response.status();
     post.site.meters.answered(post.number, status, took);
     response
+}
+
+/// Has the instance answer that decides.
+async fn answer(post: &Post, request: Request, next: Next) -> Response<Body> {
+    let Some(cluster) = &post.site.cluster else {
+        return next.run(request).await;
+    };
+    if post.answered_by == Answers::Anybody {
+        return next.run(request).await;
+    }
+    let answered = match cluster.who_answers(&request) {
+        Ok(AnsweredBy::Us) => return next.run(request).await,
+        Ok(AnsweredBy::Other { name, url }) => cluster.forward((&name, &url), request).await,
+        Err(problem) => Err(problem),
+    };
+    answered.unwrap_or_else(IntoResponse::into_response)
 }
 
 /// Returns what the audit log shows of an address.

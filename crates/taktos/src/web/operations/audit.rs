@@ -20,7 +20,8 @@ pub fn operations() -> Vec<Operation> {
         Operation::get("show-audit", "/api/v1/audit", summary, show)
             .role(Role::Administer)
             .parameters(&[("limit", "how many changes, the last ones; at most 1000")])
-            .gives::<AuditDocument>(StatusCode::OK),
+            .gives::<AuditDocument>(StatusCode::OK)
+            .of_this_instance(),
     ]
 }
 

@@ -22,7 +22,8 @@ pub fn operations() -> Vec<Operation> {
     let summary = "Show this description.";
     vec![
         Operation::get("describe", "/api/v1/openapi.json", summary, show)
-            .gives::<Value>(StatusCode::OK),
+            .gives::<Value>(StatusCode::OK)
+            .of_this_instance(),
     ]
 }
 

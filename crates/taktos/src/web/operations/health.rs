@@ -18,13 +18,16 @@ pub fn operations() -> Vec<Operation> {
     let ready = "Say whether the controller knows all that its store kept, can keep more, decides at all switches that it knows, and answers.";
     vec![
         Operation::get("show-instance", "/api/v1/instance", which, instance)
-            .gives::<InstanceDocument>(StatusCode::OK),
+            .gives::<InstanceDocument>(StatusCode::OK)
+            .of_this_instance(),
         Operation::get("health", "/healthz", alive, healthz)
             .gives_text("text/plain")
-            .open(),
+            .open()
+            .of_this_instance(),
         Operation::get("readiness", "/readyz", ready, readyz)
             .gives_text("text/plain")
-            .open(),
+            .open()
+            .of_this_instance(),
     ]
 }
 
@@ -49,6 +52,14 @@ async fn healthz() -> &'static str {
 async fn readyz(State(site): State<Site>) -> Result<&'static str, Problem> {
     if let Some(reason) = site.store_fault() {
         return Err(Problem::store_fails(&reason));
+    }
+    if let Some(cluster) = &site.cluster {
+        let report = cluster.report();
+        match (report.leads, report.sequencer()) {
+            (Some(_), _) => {}
+            (None, Some(_)) => return Ok("ready to take over\n"),
+            (None, None) => return Err(Problem::no_sequencer()),
+        }
     }
     if !site.is_ready() {
         return Err(Problem::starting());

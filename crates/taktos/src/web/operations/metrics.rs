@@ -10,12 +10,14 @@ use api::Counters;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::Response;
+use controller::cluster::Report;
 use controller::northbound::{Reply, Request, TopologyCount};
 
 use super::flows::{all_hops, flows};
 use super::statistics::statistics;
 use super::{Operation, texted};
 use crate::web::document::StatisticsDocument;
+use crate::web::forwarding::Forwarding;
 use crate::web::gate::Caller;
 use crate::web::metrics::Page;
 use crate::web::problem::Problem;
@@ -28,29 +30,76 @@ const KIND: &str = "text/plain; version=0.0.4";
 #[must_use]
 pub fn operations() -> Vec<Operation> {
     let summary = "Show counters and gauges, as Prometheus reads them.";
-    vec![Operation::get("metrics", "/metrics", summary, show).gives_text(KIND)]
+    vec![
+        Operation::get("metrics", "/metrics", summary, show)
+            .gives_text(KIND)
+            .of_this_instance(),
+    ]
 }
 
 async fn show(State(site): State<Site>, caller: Caller) -> Result<Response<Body>, Problem> {
-    let topology = match site.ask(caller.asker.clone(), Request::Topology).await? {
-        Reply::Topology(topology) => topology,
-        _ => return Err(Problem::fault()),
-    };
-    let counted = statistics(&site, &caller).await?;
-    let statistics = site.names.statistics(&counted);
-    let flows = flows(&site, &caller).await?;
-    let seen = all_hops(&site, &caller.asker).await?;
     let mut page = Page::default();
-    write_topology(&mut page, topology);
-    write_counters(&mut page, &statistics.counters);
-    write_frames(&mut page, &statistics);
-    switches::write(&mut page, &counted.switches, &site.names);
-    promised::write(&mut page, &flows, &counted.switches);
-    hops::write(&mut page, &seen);
+    let report = site.cluster.as_ref().map(Forwarding::report);
+    if report.as_ref().is_none_or(|report| report.leads.is_some()) {
+        write_network(&mut page, &site, &caller).await?;
+    }
+    if let Some(report) = report {
+        write_cluster(&mut page, &report);
+    }
     write_interface(&mut page, &site);
     write_store(&mut page, &site);
     site.meters.write(&mut page);
     Ok(texted(page.text(), KIND))
+}
+
+/// Writes down what the controller that decides knows of its network.
+async fn write_network(page: &mut Page, site: &Site, caller: &Caller) -> Result<(), Problem> {
+    let topology = match site.ask(caller.asker.clone(), Request::Topology).await? {
+        Reply::Topology(topology) => topology,
+        _ => return Err(Problem::fault()),
+    };
+    let counted = statistics(site, caller).await?;
+    let statistics = site.names.statistics(&counted);
+    let flows = flows(site, caller).await?;
+    let seen = all_hops(site, &caller.asker).await?;
+    write_topology(page, topology);
+    write_counters(page, &statistics.counters);
+    write_frames(page, &statistics);
+    switches::write(page, &counted.switches, &site.names);
+    promised::write(page, &flows, &counted.switches);
+    hops::write(page, &seen);
+    Ok(())
+}
+
+fn write_cluster(page: &mut Page, report: &Report) {
+    let heard = report.members.iter().filter(|it| it.is_heard).count();
+    let all = [
+        (
+            "taktos_cluster_leads",
+            "Whether this instance decides.",
+            u64::from(report.leads.is_some()),
+        ),
+        (
+            "taktos_cluster_epoch",
+            "The epoch in force, as far as this instance knows.",
+            report.epoch.unwrap_or_default(),
+        ),
+        (
+            "taktos_cluster_instances",
+            "Instances that this one hears, and itself.",
+            heard as u64,
+        ),
+    ];
+    for (name, help, value) in all {
+        page.single(name, "gauge", help, value);
+    }
+    let help = "How often this instance began to decide.";
+    page.single(
+        "taktos_cluster_claims_total",
+        "counter",
+        help,
+        report.claims,
+    );
 }
 
 fn write_topology(page: &mut Page, topology: TopologyCount) {

@@ -45,17 +45,20 @@ pub fn operations() -> Vec<Operation> {
     vec![
         Operation::get("page", "/", shown, index)
             .gives_text("text/html")
-            .open(),
+            .open()
+            .of_this_instance(),
         Operation::get("page-file", "/page/{name}", part, file)
             .gives_text("text/javascript")
-            .open(),
+            .open()
+            .of_this_instance(),
         Operation::get("show-page", "/api/v1/page", whole, document)
             .gives::<PageDocument>(StatusCode::OK),
         Operation::get("show-history", "/api/v1/history", past, history)
             .parameters(&OF_WHOM)
             .gives::<HistoryDocument>(StatusCode::OK),
         Operation::get("show-caller", "/api/v1/caller", who, caller)
-            .gives::<CallerDocument>(StatusCode::OK),
+            .gives::<CallerDocument>(StatusCode::OK)
+            .of_this_instance(),
     ]
 }
 
