@@ -1,21 +1,28 @@
 //! How the controller goes about its work, as far as that can be changed while it
 //! runs.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wire::openflow::DatapathId;
 
 /// How the controller goes about its work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SettingsDocument")]
 pub struct Settings {
     /// Which paths are short. Flows stay on the ways that they were promised.
     pub metric: Metric,
     /// What is done with rules that are not the controller's.
     pub foreign_rules: ForeignRules,
+    /// Switches that nothing passes if it can go another way, by their ids.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub drained: BTreeSet<DatapathId>,
 }
 
 /// What is to be otherwise; what is left out stays as it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "SettingsChangeDocument")]
 pub struct SettingsChange {
@@ -25,6 +32,11 @@ pub struct SettingsChange {
     /// What is done with rules that are not the controller's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub foreign_rules: Option<ForeignRules>,
+    /// Switches that nothing passes if it can go another way, by their ids: flows leave them,
+    /// make before break, where another way has room. Asked for again, it is tried again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Vec<String>>")]
+    pub drained: Option<BTreeSet<DatapathId>>,
 }
 
 /// Which paths are short.
@@ -57,6 +69,7 @@ impl Settings {
         Self {
             metric: change.metric.unwrap_or(self.metric),
             foreign_rules: change.foreign_rules.unwrap_or(self.foreign_rules),
+            drained: change.drained.unwrap_or(self.drained),
         }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! It is given to all of them and knows none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use units::Instant;
@@ -66,12 +66,17 @@ impl Schedule {
     }
 }
 
+/// What it costs to leave a drained switch, in either unit: more than any way around it.
+const DRAINED: u64 = 1 << 50;
+
 /// What all parts of the controller work with.
 #[derive(Debug)]
 pub struct Context {
     pub now: Instant,
     pub seed: u64,
     pub metric: Metric,
+    /// Switches that nothing passes if it can go another way.
+    pub drained: BTreeSet<DatapathId>,
     pub timers: Timers,
     pub schedule: Schedule,
     pub sessions: Sessions,
@@ -102,6 +107,7 @@ impl Context {
             now,
             seed: config.seed,
             metric: config.metric,
+            drained: BTreeSet::new(),
             timers: config.timers,
             schedule: Schedule::new(now, &config.timers),
             sessions: Sessions::default(),
@@ -218,9 +224,16 @@ impl Context {
 
     /// Returns what it costs a flow of `class` to leave by a port.
     pub fn cost(&self, class: u8) -> impl Fn(PortId) -> u64 + '_ {
-        move |port| match self.metric {
-            crate::config::Metric::Links => 1,
-            crate::config::Metric::Delay => self.parameters.hop_delay(port, class).as_ps(),
+        move |port| {
+            let detour = match self.drained.contains(&port.datapath) {
+                true => DRAINED,
+                false => 0,
+            };
+            detour
+                + match self.metric {
+                    crate::config::Metric::Links => 1,
+                    crate::config::Metric::Delay => self.parameters.hop_delay(port, class).as_ps(),
+                }
         }
     }
 }

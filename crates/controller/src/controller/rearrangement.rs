@@ -22,7 +22,7 @@ use wire::openflow::DatapathId;
 
 use crate::admission::ReservationId;
 use crate::flows::{Flow, Way};
-use crate::northbound::{Reply, RequestId, Requirement};
+use crate::northbound::{Protection, Reply, RequestId, Requirement};
 use crate::path::Tree;
 use crate::record::Admission;
 
@@ -136,6 +136,36 @@ impl Promises {
         self.propose_way(ctx, network, (flow.id, reserved), &admission);
         self.follow_budgets(ctx, &mut network.owners);
         true
+    }
+
+    /// Has flows that pass drained switches go another way, as far as there is one beside all
+    /// that is promised. What two ways carry stays: it is whole without one of them.
+    pub(super) fn lead_off_drained(&mut self, ctx: &mut Context, network: &mut Network) {
+        if ctx.drained.is_empty() || self.reservations.slowdown().is_none() {
+            return;
+        }
+        let passes = |way: &Tree| !between(way).is_disjoint(&ctx.drained);
+        let flows = network.owners.flows.iter();
+        let flows: Vec<Flow> = flows
+            .filter(|flow| {
+                may_move(network, flow)
+                    && flow.admission.requirement.protection != Protection::Seamless
+                    && passes(&flow.admission.ways.base)
+            })
+            .cloned()
+            .collect();
+        for flow in flows {
+            let mut ways = self.other_ways(&network.topology, &flow);
+            ways.retain(|way| between(way).is_disjoint(&ctx.drained));
+            for base in ways {
+                let beside = self.reserve_beside(ctx, &network.topology, &flow, base);
+                if let Some((admission, reserved)) = beside {
+                    self.propose_way(ctx, network, (flow.id, reserved), &admission);
+                    break;
+                }
+            }
+        }
+        self.follow_budgets(ctx, &mut network.owners);
     }
 
     /// Reserves another way for a flow beside the one that it has, if both have room beside

@@ -2,9 +2,12 @@
 //!
 //! A change concerns what it changes: of rules that are not ours, switches are
 //! compared anew; of the metric, what is programmed without a promise finds its ways
-//! anew, and moves only where another way is better.
+//! anew, and moves only where another way is better; of drained switches, flows are led off
+//! them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+
+use serde::Deserialize;
 
 use crate::northbound::{Event, MAX_WAITING, Reply, RequestId, Settings, SettingsChange};
 use crate::store::{Key, StoreWrite};
@@ -12,8 +15,10 @@ use crate::ways::KnownWays;
 
 use super::{Context, Network, Promises, Tables};
 
-/// The version of the form in which settings are kept.
-const VERSION: u8 = 1;
+/// The version of the form in which settings are kept, and the one before, which knew of no
+/// drained switches.
+const VERSION: u8 = 2;
+const FORMER_VERSION: u8 = 1;
 
 /// What waits for the store.
 #[derive(Debug, Default)]
@@ -28,6 +33,7 @@ impl SettingsDesk {
         Settings {
             metric: ctx.metric,
             foreign_rules: tables.reconciliation.foreign,
+            drained: ctx.drained.clone(),
         }
     }
 
@@ -44,12 +50,12 @@ impl SettingsDesk {
             return;
         }
         let present = Self::settings(ctx, tables);
-        let settings = self.wanted.unwrap_or(present).after(change);
-        self.wanted = Some(settings);
+        let settings = self.wanted.take().unwrap_or(present).after(change);
+        self.wanted = Some(settings.clone());
         self.waiting.push_back(id);
         ctx.outbox.store(StoreWrite {
             key: Key::Settings,
-            value: Some(to_bytes(settings)),
+            value: Some(to_bytes(&settings)),
         });
     }
 
@@ -90,11 +96,14 @@ impl SettingsDesk {
         settings: Settings,
     ) {
         let before = Self::settings(ctx, &network.tables);
-        if before.metric != settings.metric {
+        if (before.metric, &before.drained) != (settings.metric, &settings.drained) {
             ctx.metric = settings.metric;
+            ctx.drained = settings.drained;
             promises.known_ways = KnownWays::default();
+            network.topology.atlas = None;
             network.owners.intents.price_anew();
         }
+        promises.lead_off_drained(ctx, network);
         if before.foreign_rules != settings.foreign_rules {
             network.tables.reconciliation.foreign = settings.foreign_rules;
             network.tables.compare_whole(ctx, &network.owners, None);
@@ -102,18 +111,29 @@ impl SettingsDesk {
     }
 }
 
-fn to_bytes(settings: Settings) -> Vec<u8> {
-    postcard::to_extend(&settings, vec![VERSION]).expect("words always have a form")
+fn to_bytes(settings: &Settings) -> Vec<u8> {
+    postcard::to_extend(settings, vec![VERSION]).expect("words always have a form")
 }
 
 fn from_bytes(bytes: &[u8]) -> Option<Settings> {
-    let [VERSION, content @ ..] = bytes else {
-        return None;
-    };
-    match postcard::take_from_bytes(content) {
-        Ok((settings, [])) => Some(settings),
-        Ok(_) | Err(_) => None,
+    match bytes {
+        [VERSION, content @ ..] => whole(content),
+        [FORMER_VERSION, content @ ..] => {
+            let (metric, foreign_rules) = whole(content)?;
+            Some(Settings {
+                metric,
+                foreign_rules,
+                drained: BTreeSet::new(),
+            })
+        }
+        _ => None,
     }
+}
+
+/// Reads what takes all bytes.
+fn whole<'a, T: Deserialize<'a>>(content: &'a [u8]) -> Option<T> {
+    let (read, rest) = postcard::take_from_bytes(content).ok()?;
+    rest.is_empty().then_some(read)
 }
 
 #[cfg(test)]
@@ -121,28 +141,35 @@ mod tests {
     use super::*;
     use crate::config::Metric;
     use crate::northbound::ForeignRules;
+    use wire::openflow::DatapathId;
 
     #[test]
     fn settings_are_read_as_they_were_written() {
         for metric in [Metric::Links, Metric::Delay] {
             for foreign_rules in [ForeignRules::Keep, ForeignRules::Remove] {
-                let settings = Settings {
+                let mut settings = Settings {
                     metric,
                     foreign_rules,
+                    drained: BTreeSet::new(),
                 };
+                let former = [FORMER_VERSION, metric as u8, foreign_rules as u8];
+                assert_eq!(from_bytes(&former).as_ref(), Some(&settings));
 
-                let bytes = [VERSION, metric as u8, foreign_rules as u8];
+                settings.drained = [2, 300].map(DatapathId).into();
 
-                assert_eq!(to_bytes(settings), bytes);
+                let bytes = [VERSION, metric as u8, foreign_rules as u8, 2, 2, 0xac, 2];
+                assert_eq!(to_bytes(&settings), bytes);
                 assert_eq!(from_bytes(&bytes), Some(settings));
             }
         }
         for damaged in [
             &[][..],
             &[VERSION],
-            &[VERSION, 2, 0],
+            &[VERSION, 2, 0, 0],
             &[9, 0, 0],
-            &[VERSION, 1, 1, 0],
+            &[VERSION, 1, 1, 1],
+            &[VERSION, 1, 1, 0, 0],
+            &[FORMER_VERSION, 1, 1, 0],
         ] {
             assert_eq!(from_bytes(damaged), None);
         }

@@ -1,6 +1,6 @@
 //! Settings that are changed while the controller runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use controller::config::Metric;
 use controller::northbound::{
@@ -30,6 +30,7 @@ fn another_metric_moves_what_has_a_better_way_by_it_and_no_flow() {
     let settings = Settings {
         metric: Metric::Delay,
         foreign_rules: ForeignRules::Keep,
+        drained: BTreeSet::new(),
     };
     assert_eq!(replies, [Reply::Settings(settings)]);
     assert_eq!(before.0, ["1 3", "3 1"]);
@@ -69,6 +70,7 @@ fn settings_are_there_again_after_a_restart() {
     let change = SettingsChange {
         metric: Some(Metric::Delay),
         foreign_rules: Some(ForeignRules::Remove),
+        drained: Some(BTreeSet::from([DatapathId(2)])),
     };
     let changed = network.request(Request::Configure(change));
 
@@ -87,6 +89,52 @@ fn settings_that_the_store_cannot_keep_do_not_change() {
 
     assert_eq!(refused, [Reply::NotStored]);
     assert_eq!(network.request(Request::Settings), before);
+}
+
+fn drained(switches: &[u64]) -> Request {
+    Request::Configure(SettingsChange {
+        drained: Some(switches.iter().copied().map(DatapathId).collect()),
+        ..SettingsChange::default()
+    })
+}
+
+/// Returns the switches on the way of the only flow.
+fn way(network: &mut Network) -> Vec<String> {
+    match &network.request(Request::Flows)[..] {
+        [Reply::Flows(flows)] => flows[0].accepted.route.switches.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Maintenance: whoever is to be taken away is passed by no more, by what is promised and
+/// what is not, and what comes later goes around it as well.
+#[test]
+fn what_passes_a_drained_switch_goes_around_it_make_before_break() {
+    let mut network = Network::new(4, &[(1, 2), (2, 4), (1, 3), (3, 4)]);
+    network.connect_all();
+    network.pass(Duration::from_secs(3));
+    network
+        .admit(requirement("trip", 1, &[4], group(1)))
+        .unwrap();
+    add(&mut network, 1, 4);
+    assert_eq!(way(&mut network), ["1", "2", "4"]);
+
+    network.request(drained(&[2]));
+    network.pass(Duration::from_secs(3));
+
+    assert_eq!(way(&mut network), ["1", "3", "4"]);
+    assert_eq!(routes(&mut network), ["1 3 4", "4 3 1"]);
+    let later = network.admit(requirement("later", 1, &[4], group(2)));
+    assert_eq!(later.unwrap().route.switches, ["1", "3", "4"]);
+    // Nobody is cut off who has no other way.
+    network.request(drained(&[2, 3]));
+    network.pass(Duration::from_secs(3));
+    assert_eq!(way(&mut network).len(), 3);
+    assert_eq!(routes(&mut network).len(), 2);
+
+    network.request(drained(&[]));
+    let back = network.admit(requirement("back", 1, &[4], group(3)));
+    assert_eq!(back.unwrap().route.switches, ["1", "2", "4"]);
 }
 
 fn by(metric: Metric) -> Request {

@@ -1,9 +1,13 @@
 //! `taktos settings`: how a controller goes about its work.
 
+use std::collections::BTreeSet;
+use std::str::FromStr;
+
 use api::{ForeignRules, Metric, SettingsChange};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use wire::openflow::DatapathId;
 
 use super::super::exit::Exit;
 use super::{Target, failure, put};
@@ -19,8 +23,35 @@ pub struct SettingsArgs {
     /// Which paths are short; flows stay on the ways that they were promised.
     #[arg(long, value_parser = word::<Metric>(["links", "delay"]))]
     metric: Option<Metric>,
+    /// The switches, by their ids, that nothing passes if it can go another way, as before
+    /// they are taken away; flows leave them. `none` for none.
+    #[arg(long, value_name = "IDS")]
+    drained: Option<Drained>,
     #[command(flatten)]
     target: Target,
+}
+
+/// Switches that are to be passed by.
+#[derive(Clone, Debug)]
+struct Drained(BTreeSet<DatapathId>);
+
+impl FromStr for Drained {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "none" {
+            return Ok(Self(BTreeSet::new()));
+        }
+        let read = |id: &str| {
+            id.trim()
+                .parse()
+                .map_err(|_| format!("`{id}` is no id of a switch"))
+        };
+        text.split(',')
+            .map(read)
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
 }
 
 /// Returns what reads one of a setting's words.
@@ -40,6 +71,7 @@ pub fn settings(arguments: &SettingsArgs) -> Exit {
     let change = SettingsChange {
         metric: arguments.metric,
         foreign_rules: arguments.foreign_rules,
+        drained: arguments.drained.clone().map(|Drained(switches)| switches),
     };
     let asked = match change == SettingsChange::default() {
         true => controller.get::<Value>(PATH),
@@ -60,5 +92,10 @@ fn text(settings: &api::Settings) -> String {
         Metric::Links => "links: paths with few links are short",
         Metric::Delay => "delay: paths with small budgets and short cables are short",
     };
-    format!("foreign-rules  {foreign}\nmetric         {metric}\n")
+    let drained: Vec<String> = settings.drained.iter().map(ToString::to_string).collect();
+    let drained = match drained.is_empty() {
+        true => "none: all switches are passed".to_owned(),
+        false => drained.join(", "),
+    };
+    format!("foreign-rules  {foreign}\nmetric         {metric}\ndrained        {drained}\n")
 }
