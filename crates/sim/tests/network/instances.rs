@@ -150,14 +150,19 @@ fn who_was_stopped_is_refused_by_the_store_and_by_switches() {
     ledger.hear(&mut stage);
 
     let staff = stage.staff[former].as_mut().unwrap();
-    staff.paused_until = stage.world.now() + Duration::from_ms(1_500);
+    staff.paused_until = stage.world.now() + Duration::from_ms(1_600);
     stage.run_for(Duration::from_ms(1_499));
     let believe = stage.leaders();
-    // It goes on before it hears anybody.
+    // It goes on, and hears nobody but the store and switches.
+    let until = stage.now() + Duration::from_ms(200);
+    for other in (0..INSTANCES).filter(|other| *other != former) {
+        let pair = (former.min(other), former.max(other));
+        stage.deaf.insert(pair, until);
+    }
     let staff = stage.staff[former].as_mut().unwrap();
     staff.paused_until = stage.world.now();
     admit(&mut stage, &mut ledger, former, 1);
-    stage.run_for(Duration::from_ms(300));
+    stage.run_for(Duration::from_ms(90));
     ledger.hear(&mut stage);
     let decides = stage.leaders();
     let promised = ledger.promised.clone();
