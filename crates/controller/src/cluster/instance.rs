@@ -392,6 +392,8 @@ impl Instance {
                 self.know(Some(by));
                 self.replaced();
                 self.claim_at = None;
+                // Where the other one is, its record says.
+                self.attend_at = self.now;
             }
             Done::Failed { .. } => {
                 self.retry_at = self.now + RETRY_INTERVAL;

@@ -8,6 +8,7 @@ mod stage;
 use std::collections::{BTreeMap, BTreeSet};
 
 use controller::northbound::{Decision, FlowSummary, PromiseState};
+use controller::store::{Epoch, Key, Office};
 use controller::{Reply, Request, RequestId};
 use sim::faulty_store::{StoreFault, StoreHealth};
 use sim::parts::Fault;
@@ -101,6 +102,10 @@ fn start(seed: u64) -> Stage {
     let mut stage = Stage::new(blueprint().parts(), INSTANCES, seed);
     stage.run_for(Duration::from_secs(2));
     assert_eq!(stage.leaders().len(), 1, "one decides");
+    assert_eq!(
+        stage.changes_of_office, 1,
+        "and nobody has taken it from it"
+    );
     stage
 }
 
@@ -145,14 +150,19 @@ fn who_was_stopped_is_refused_by_the_store_and_by_switches() {
     ledger.hear(&mut stage);
 
     let staff = stage.staff[former].as_mut().unwrap();
-    staff.paused_until = stage.world.now() + Duration::from_ms(1_500);
+    staff.paused_until = stage.world.now() + Duration::from_ms(1_600);
     stage.run_for(Duration::from_ms(1_499));
     let believe = stage.leaders();
-    // It goes on before it hears anybody.
+    // It goes on, and hears nobody but the store and switches.
+    let until = stage.now() + Duration::from_ms(200);
+    for other in (0..INSTANCES).filter(|other| *other != former) {
+        let pair = (former.min(other), former.max(other));
+        stage.deaf.insert(pair, until);
+    }
     let staff = stage.staff[former].as_mut().unwrap();
     staff.paused_until = stage.world.now();
     admit(&mut stage, &mut ledger, former, 1);
-    stage.run_for(Duration::from_ms(300));
+    stage.run_for(Duration::from_ms(90));
     ledger.hear(&mut stage);
     let decides = stage.leaders();
     let promised = ledger.promised.clone();
@@ -238,6 +248,40 @@ fn a_store_that_went_back_is_given_back_and_switches_follow() {
     look(&mut stage, &mut ledger);
 }
 
+#[test]
+fn a_switch_that_knows_a_later_epoch_is_had_in_one_beyond_it() {
+    let mut stage = start(7);
+    stage.store.back_up();
+    for _ in 0..2 {
+        let leader = stage.leaders()[0];
+        stage.crash(leader);
+        stage.run_for(Duration::from_secs(1));
+        stage.start(leader);
+    }
+    let before = epoch(&stage);
+
+    // Nobody is left who knows what the store has forgotten.
+    stage.store.restore();
+    let restored = epoch(&stage);
+    let leader = stage.leaders()[0];
+    stage.crash(leader);
+    stage.run_for(Duration::from_secs(3));
+
+    let leader = stage.leaders()[0];
+    let id = stage.ask(leader, Request::Topology);
+    let Some(Reply::Topology(count)) = stage.replies.remove(&id) else {
+        panic!("it is known at any time");
+    };
+    assert!(restored < before && before < epoch(&stage));
+    assert_eq!(count.switches, stage.switches);
+}
+
+fn epoch(stage: &Stage) -> u64 {
+    let truth = stage.store.truth();
+    let record = truth.record(Key::Epoch(Office::SEQUENCER)).unwrap();
+    Epoch::from_bytes(&record.value).unwrap().number
+}
+
 /// Draws what happens to instances, switches, links and the store, and holds against it
 /// what was answered.
 fn ordeal(seed: u64) -> Stage {
@@ -267,7 +311,7 @@ fn ordeal(seed: u64) -> Stage {
             8 => {
                 let id = stage.staff[place].as_ref().map(|it| it.id.number());
                 if let Some(number) = id {
-                    stage.store.expire(controller::store::Key::Instance(number));
+                    stage.store.expire(Key::Instance(number));
                 }
             }
             _ => {

@@ -310,11 +310,14 @@ fn introduce(arguments: &ControllerArgs, switches: &[String], http: SocketAddr) 
     let etcd = arguments.etcd.introduction();
     match &arguments.data {
         Some(folder) => say(format_args!("data in {}", folder.display())),
+        None if arguments.cluster.is_wanted() => {
+            say("no --data: the audit log is forgotten at its end");
+        }
         None if etcd.is_some() => say("no --data: secrets and audit log are forgotten at its end"),
         None => say("no --data: everything is forgotten when it ends"),
     }
-    if let Some(etcd) = etcd {
-        say(etcd);
+    for line in etcd.into_iter().chain(arguments.cluster.introduction()) {
+        say(line);
     }
     say(format_args!(
         "switches that no network file names are taken for a `{}`",

@@ -76,6 +76,14 @@ impl ClusterOptions {
         self.cluster.is_some()
     }
 
+    /// Says that it is one of several, for people; nothing if it is alone.
+    pub fn introduction(&self) -> Option<String> {
+        let cluster = self.cluster?;
+        Some(format!(
+            "one of several instances, which hears the others at {cluster}"
+        ))
+    }
+
     /// Looks whether the others could reach an instance that programs ask at `http`.
     ///
     /// # Errors
