@@ -1,9 +1,9 @@
 //! The command line. Results go to standard output, progress and complaints to
 //! standard error.
 
-mod analyze;
+pub(crate) mod analyze;
 mod certify;
-mod check;
+pub(crate) mod check;
 mod client;
 mod config_file;
 mod controller;
@@ -16,14 +16,15 @@ mod report_folder;
 mod reproduce;
 mod run;
 mod run_page;
-mod scenario_file;
+pub(crate) mod scenario_file;
 mod screen;
 mod show;
 mod switch;
 pub(crate) mod text_file;
-mod verify;
+pub(crate) mod verify;
 mod view;
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -228,10 +229,15 @@ enum RunEngine {
 /// Does what the command line says and returns the exit code for it.
 #[must_use]
 pub fn main() -> ExitCode {
-    let given = std::env::args_os().collect();
+    ExitCode::from(run_with(std::env::args_os().collect()))
+}
+
+/// Does what `given` says, the name of the program first, and returns the exit code for it.
+#[must_use]
+pub fn run_with(given: Vec<OsString>) -> u8 {
     let given = match config_file::expand(&Arguments::command(), given) {
         Ok(given) => given,
-        Err(exit) => return exit.into(),
+        Err(exit) => return exit.code(),
     };
     let arguments = match Arguments::try_parse_from(given) {
         Ok(arguments) => arguments,
@@ -243,7 +249,7 @@ pub fn main() -> ExitCode {
             };
             // Nothing can be done about a closed terminal.
             let _ = error.print();
-            return code.into();
+            return code.code();
         }
     };
     let exit = match arguments.command {
@@ -274,7 +280,7 @@ pub fn main() -> ExitCode {
         Command::Completions(arguments) => manual::completions(Arguments::command(), &arguments),
         Command::Manual(arguments) => manual::manual(Arguments::command(), &arguments),
     };
-    exit.into()
+    exit.code()
 }
 
 #[cfg(test)]
