@@ -9,6 +9,7 @@ mod config_file;
 mod controller;
 mod exit;
 mod explanation;
+mod export;
 mod manual;
 mod measure;
 mod profile;
@@ -59,6 +60,9 @@ enum Command {
     Certify(certify::Certify),
     /// Calculate again whether a certificate proves its promises.
     Verify(verify::Verify),
+    /// Write a network that promises something in the words of others: substation
+    /// descriptions, settings of switches, tables, INET, Saihu.
+    Export(export::Export),
     /// Run a controller for real switches, and the interface by which programs ask
     /// it.
     Controller(Box<controller::ControllerArgs>),
@@ -259,6 +263,7 @@ pub fn run_with(given: Vec<OsString>) -> u8 {
         Command::Analyze(arguments) => analyze::analyze(&arguments),
         Command::Certify(arguments) => certify::certify(&arguments),
         Command::Verify(arguments) => verify::verify(&arguments),
+        Command::Export(arguments) => export::export(&arguments),
         Command::Controller(arguments) => controller::controller(&arguments),
         Command::Switch(arguments) => switch::switch(&arguments),
         Command::Topology(arguments) => client::topology::topology(&arguments),

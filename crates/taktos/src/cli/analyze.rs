@@ -2,7 +2,7 @@
 
 mod bounds;
 mod clock;
-mod network;
+pub(super) mod network;
 mod result;
 
 use std::path::PathBuf;
