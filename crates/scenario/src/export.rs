@@ -101,6 +101,17 @@ impl ConfiguredNetwork {
         }
     }
 
+    /// Sees that it is known how fast each link is.
+    fn check_rates(&self) -> Result<(), Unbounded> {
+        match self.links.iter().find(|link| link.rate.is_none()) {
+            None => Ok(()),
+            Some(link) => {
+                let [one, other] = link.ends.map(|end| self.name_of(end.node).to_owned());
+                Err(Unbounded::NoRate { one, other })
+            }
+        }
+    }
+
     /// Returns the links of a way in the order in which frames of `source` cross them.
     /// What frames cannot reach is not among them. Where two ways meet at the switch of a
     /// receiver, frames come there by both.

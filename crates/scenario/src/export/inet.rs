@@ -40,10 +40,7 @@ impl ConfiguredNetwork {
     ///
     /// If it is not known how fast a link is.
     pub fn to_inet(&self) -> Result<(String, String), Unbounded> {
-        if let Some(link) = self.links.iter().find(|link| link.rate.is_none()) {
-            let [one, other] = link.ends.map(|end| self.name_of(end.node).to_owned());
-            return Err(Unbounded::NoRate { one, other });
-        }
+        self.check_rates()?;
         Ok((self.to_ned(), self.to_ini()))
     }
 

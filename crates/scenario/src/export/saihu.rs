@@ -65,6 +65,7 @@ impl ConfiguredNetwork {
     ///
     /// What of the network is not known, or leaves nothing.
     pub fn to_servers(&self) -> Result<ServerNetwork, Unbounded> {
+        self.check_rates()?;
         let flows: Vec<_> = self
             .flows
             .iter()

@@ -19,7 +19,7 @@ use units::Delay;
 use super::{ConfiguredFlow, ConfiguredNetwork, mac};
 use crate::ScenarioError;
 use crate::flow_table::{
-    self, FlowSet, Options, SAMPLED_VALUES, attribute_of as attribute, parse_description,
+    self, FlowSet, Matching, Options, SAMPLED_VALUES, attribute_of as attribute, parse_description,
 };
 
 /// The type of our `Private` elements.
@@ -63,8 +63,8 @@ impl FlowSettings {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenDescription {
     pub text: String,
-    /// How many control blocks have the settings of a flow.
-    pub set: usize,
+    /// By the flows whose settings are in it, how their frames are recognised from then on.
+    pub set: BTreeMap<String, Matching>,
     /// The flows of the file that the network does not have.
     pub unknown: Vec<String>,
 }
@@ -105,12 +105,24 @@ pub fn write(
             edit_block(text, *block, values, settings, &mut edits);
         }
     }
-    let unknown = set.flows.iter().zip(&values);
-    let unknown = unknown.filter(|(_, values)| values.is_none());
+    let (mut known, mut unknown) = (BTreeMap::new(), Vec::new());
+    for (flow, values) in set.flows.iter().zip(&values) {
+        match values {
+            None => unknown.push(flow.name.clone()),
+            Some(values) => {
+                let matching = Matching {
+                    destination: Some(values.group),
+                    vlan: Some(values.vlan).filter(|vlan| *vlan > 0),
+                    ..flow.matching
+                };
+                known.insert(flow.name.clone(), matching);
+            }
+        }
+    }
     Ok(WrittenDescription {
         text: spliced(text, edits),
-        set: values.iter().flatten().count(),
-        unknown: unknown.map(|(flow, _)| flow.name.clone()).collect(),
+        set: known,
+        unknown,
     })
 }
 

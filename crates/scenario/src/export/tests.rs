@@ -156,7 +156,7 @@ fn check_written(text: &str, priority: u8) {
 
     let written = write("a.scd", text, &Options::default(), &settings).unwrap();
 
-    assert_eq!(written.set, before.flows.len());
+    assert_eq!(written.set.len(), before.flows.len());
     let after = flows(&written.text);
     assert_eq!(skeleton(&written.text), skeleton(text));
     assert_eq!(after.flows.len(), before.flows.len());
@@ -173,6 +173,7 @@ fn check_written(text: &str, priority: u8) {
             false => assert_ne!(group(new), group(old)),
         }
         assert!(given.insert(group(new)), "{} shares its group", new.name);
+        assert_eq!(written.set[&new.name], new.matching);
     }
     let again = write("a.scd", &written.text, &Options::default(), &settings).unwrap();
     assert_eq!(
@@ -197,7 +198,7 @@ fn descriptions_of_open_scd_keep_all_that_is_not_set() {
         let nothing = write("a.scd", &text, &Options::default(), &BTreeMap::new()).unwrap();
         assert_eq!(nothing.text, text);
         assert_eq!(
-            (nothing.set, nothing.unknown.len()),
+            (nothing.set.len(), nothing.unknown.len()),
             (0, flows(&text).flows.len())
         );
     }

@@ -79,6 +79,8 @@ struct Source {
 
 struct Description {
     path: PathBuf,
+    /// What stands before the names of its flows in the network.
+    prefix: String,
     options: Options,
     settings: BTreeMap<String, FlowSettings>,
 }
@@ -89,12 +91,12 @@ pub fn export(arguments: &Export) -> Exit {
         Some(file) => of_scenario(file),
         None => of_controller(arguments),
     };
-    let source = match source {
+    let mut source = match source {
         Ok(source) => source,
         Err(exit) => return exit,
     };
     let mut files = BTreeMap::new();
-    let written = write_descriptions(arguments, &source, &mut files)
+    let written = write_descriptions(arguments, &mut source, &mut files)
         .and_then(|written| write_tables(arguments, &source, &mut files).map(|()| written));
     let written = match written {
         Ok(written) => written,
@@ -130,6 +132,7 @@ fn of_scenario(file: &Path) -> Result<Source, Exit> {
         .filter(|it| is_description(&it.file));
     let descriptions = imports.map(|import| Description {
         path: folder.join(&import.file),
+        prefix: import.prefix.clone(),
         options: import.options.clone(),
         settings: settings_of_import(import, &network),
     });
@@ -190,6 +193,7 @@ fn of_controller(arguments: &Export) -> Result<Source, Exit> {
     let settings: BTreeMap<_, _> = settings.collect();
     let descriptions = arguments.scd.iter().map(|path| Description {
         path: path.clone(),
+        prefix: String::new(),
         options: Options {
             sub_network: arguments.sub_network.clone(),
             said: Said::OnCommandLine,
@@ -211,17 +215,14 @@ impl Export {
     }
 }
 
-/// Makes the descriptions with their settings. One that is imported several times has those
-/// of all.
+/// Makes the descriptions with their settings, and gives the flows of the network the
+/// addresses that stand there. One that is imported several times has the settings of all.
 fn write_descriptions(
     arguments: &Export,
-    source: &Source,
+    source: &mut Source,
     files: &mut BTreeMap<String, String>,
 ) -> Result<Vec<(String, WrittenDescription)>, Exit> {
     let (mut written, mut origins) = (Vec::new(), BTreeMap::<String, &Path>::new());
-    if !arguments.wants(ExportFormat::Scd) {
-        return Ok(written);
-    }
     for description in &source.descriptions {
         let path = &description.path;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -243,8 +244,18 @@ fn write_descriptions(
         let (options, settings) = (&description.options, &description.settings);
         let it = substation::write(&shown, &text, options, settings)
             .map_err(|error| text_file::show(&error))?;
+        for flow in &mut source.network.flows {
+            let name = flow.name.strip_prefix(&description.prefix);
+            if let Some(matching) = name.and_then(|name| it.set.get(name)) {
+                flow.matching = *matching;
+            }
+        }
         files.insert(name.clone(), it.text.clone());
         written.push((name, it));
+    }
+    if !arguments.wants(ExportFormat::Scd) {
+        files.clear();
+        written.clear();
     }
     Ok(written)
 }
@@ -331,7 +342,7 @@ fn summary(
     if arguments.target.json() {
         let descriptions = written
             .iter()
-            .map(|(name, it)| json!({"file": name, "set": it.set, "unknown": it.unknown}));
+            .map(|(name, it)| json!({"file": name, "set": it.set.len(), "unknown": it.unknown}));
         let document = json!({
             "flows": flows,
             "refused": source.refused,
@@ -346,7 +357,7 @@ fn summary(
     };
     let mut text = format!("{flows} flows{refused}\n");
     for (name, it) in written {
-        text += &format!("{name}: {} control blocks set", it.set);
+        text += &format!("{name}: {} control blocks set", it.set.len());
         if !it.unknown.is_empty() {
             let named = it.unknown.iter().take(MOST_NAMED).cloned();
             let named = named.collect::<Vec<_>>().join(", ");

@@ -10,7 +10,7 @@ use crate::workplace::{Ended, Workplace, scenario};
 /// Makes a workplace with the scenarios and the files that they import.
 fn with_scenarios() -> Workplace {
     let workplace = Workplace::new();
-    for folder in ["", "flows/"] {
+    for folder in ["", "flows/", "profiles/", "topologies/"] {
         let from = scenario(folder);
         fs::create_dir_all(workplace.path("scenarios").join(folder)).unwrap();
         for entry in fs::read_dir(from).unwrap() {
@@ -62,6 +62,10 @@ fn a_written_description_takes_the_place_of_its_original() {
         .unwrap();
     }
     assert_eq!(checked(&workplace), before);
+    // Filters are for the groups of the description.
+    let settings = fs::read_to_string(workplace.path("bus/settings.csv")).unwrap();
+    let filter = "forward,6,GOOSE_Publisher.GOOSE2,0x88B8,01-0C-CD-01-00-01,";
+    assert!(settings.contains(filter), "{settings}");
     let rival = workplace.run(&["analyze", "bus/saihu.json", "--method", "tfa", "--json"]);
     assert_eq!(rival.code, Some(0), "{}", rival.stderr);
 }

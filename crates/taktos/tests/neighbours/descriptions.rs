@@ -32,9 +32,9 @@ fn open61850_reads_the_settings_of_a_written_description() {
         "GOOSE_Publisher2/GOOSE2 01:0c:cd:01:00:03 3 0 6",
         // Nobody subscribes to it.
         "GOOSE_Publisher2/GOOSE1 01:0c:cd:01:00:04 4 None None",
-        "SMV_Publisher/fullSmv 01:0c:cd:04:00:02 3 0 5",
+        "SMV_Publisher/fullSmv 01:0c:cd:04:00:02 3 None None",
         "SMV_Publisher/voltageOnly 01:0c:cd:04:00:01 2 None None",
-        "SMV_Publisher/currrentOnly 01:0c:cd:04:00:00 1 None None",
+        "SMV_Publisher/currrentOnly 01:0c:cd:04:00:00 1 0 5",
     ];
     assert_eq!(said.lines().collect::<Vec<_>>(), expected);
 }

@@ -163,7 +163,7 @@ proptest! {
 
         let written = substation::write("bus.scd", &description, &import.options, &settings).unwrap();
 
-        prop_assert_eq!(written.set, addresses.len());
+        prop_assert_eq!(written.set.len(), addresses.len());
         let (after, again) = admitted_of(&parsed(text, &written.text));
         prop_assert_eq!(before, after);
         prop_assert_eq!(network, again);
