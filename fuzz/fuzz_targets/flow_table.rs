@@ -4,6 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use scenario::MOST_PROBLEMS;
+use scenario::export::substation::{FlowSettings, write};
 use scenario::flow_table::{MOST_REMARKS, Options, read};
 
 fuzz_target!(|data: &[u8]| {
@@ -17,6 +18,14 @@ fuzz_target!(|data: &[u8]| {
                 for flow in &set.flows {
                     assert!(!flow.receivers.is_empty() && !flow.receivers.contains(&flow.source));
                     let _ = flow.contract();
+                }
+                if file.ends_with(".scd") {
+                    let settings = set.flows.iter();
+                    let settings = settings.map(|it| (it.name.clone(), FlowSettings::default()));
+                    let written = write(file, text, &Options::default(), &settings.collect());
+                    let written = written.expect("what was read is written");
+                    let again = read(file, &written.text, &Options::default());
+                    assert_eq!(again.map(|it| it.flows.len()).ok(), Some(set.flows.len()));
                 }
             }
             Err(error) => {

@@ -15,6 +15,7 @@ pub mod demand;
 pub mod discovery;
 mod errors;
 pub mod explanation;
+pub mod export;
 pub mod lab_world;
 mod load;
 pub mod mode_changes;

@@ -33,6 +33,8 @@ use std::net::Ipv4Addr;
 
 use units::Duration;
 
+pub(crate) use substation::{attribute as attribute_of, parse as parse_description};
+
 use crate::mistake::LONGEST_NAME;
 use crate::problem::Problems;
 use crate::{Contract, Mistake, ScenarioError, Traffic};
@@ -48,7 +50,7 @@ pub const DEFAULT_FREQUENCY_HZ: u32 = 50;
 /// The EtherType of GOOSE (IEC 61850-8-1).
 const GOOSE: u16 = 0x88B8;
 /// The EtherType of Sampled Values (IEC 61850-9-2).
-const SAMPLED_VALUES: u16 = 0x88BA;
+pub(crate) const SAMPLED_VALUES: u16 = 0x88BA;
 
 /// What the caller knows and the file may not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -150,6 +152,8 @@ pub struct ImportedFlow {
     pub deadline: Option<Duration>,
     /// The line of the file in which it stands, from 1.
     pub line: u32,
+    /// The byte at which its address begins, in a substation description.
+    pub(crate) address: usize,
 }
 
 impl ImportedFlow {

@@ -15,6 +15,7 @@ mod class;
 mod contract;
 mod emulation;
 mod event;
+pub mod export;
 mod flow;
 pub mod flow_table;
 mod format;

@@ -36,6 +36,16 @@ impl ScenarioError {
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
+
+    /// Returns the line and the column of a problem, both from 1.
+    #[must_use]
+    pub fn position_of(&self, problem: &Problem) -> (usize, usize) {
+        let text = self.file.inner();
+        let before = text.get(..problem.place.start).unwrap_or(text);
+        let line = before.matches('\n').count() + 1;
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        (line, before[start..].chars().count() + 1)
+    }
 }
 
 impl fmt::Display for ScenarioError {

@@ -2,7 +2,7 @@
 
 use units::Duration;
 
-use crate::flow_table::Remark;
+use crate::flow_table::{Options, Remark};
 use crate::{
     Admission, Class, Control, EndHost, Flow, Link, Measurement, Message, Modes, Node,
     PlantedError, Profile, Switch, TimedEvent, Traffic, Violation,
@@ -56,6 +56,10 @@ pub struct Scenario {
 pub struct ImportedFile {
     /// The file, as the scenario names it.
     pub file: String,
+    /// What stands before the names of its flows.
+    pub prefix: String,
+    /// How it was read.
+    pub options: Options,
     /// How many flows it has.
     pub flows: usize,
     /// What of it is not among the flows.

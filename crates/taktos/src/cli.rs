@@ -1,14 +1,15 @@
 //! The command line. Results go to standard output, progress and complaints to
 //! standard error.
 
-mod analyze;
+pub(crate) mod analyze;
 mod certify;
-mod check;
+pub(crate) mod check;
 mod client;
 mod config_file;
 mod controller;
 mod exit;
 mod explanation;
+mod export;
 mod manual;
 mod measure;
 mod profile;
@@ -16,14 +17,15 @@ mod report_folder;
 mod reproduce;
 mod run;
 mod run_page;
-mod scenario_file;
+pub(crate) mod scenario_file;
 mod screen;
 mod show;
 mod switch;
 pub(crate) mod text_file;
-mod verify;
+pub(crate) mod verify;
 mod view;
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -59,6 +61,9 @@ enum Command {
     Certify(certify::Certify),
     /// Calculate again whether a certificate proves its promises.
     Verify(verify::Verify),
+    /// Write a network that promises something in the words of others: substation
+    /// descriptions, settings of switches, tables, INET, Saihu.
+    Export(export::Export),
     /// Run a controller for real switches, and the interface by which programs ask
     /// it.
     Controller(Box<controller::ControllerArgs>),
@@ -241,10 +246,15 @@ enum RunEngine {
 /// Does what the command line says and returns the exit code for it.
 #[must_use]
 pub fn main() -> ExitCode {
-    let given = std::env::args_os().collect();
+    ExitCode::from(run_with(std::env::args_os().collect()))
+}
+
+/// Does what `given` says, the name of the program first, and returns the exit code for it.
+#[must_use]
+pub fn run_with(given: Vec<OsString>) -> u8 {
     let given = match config_file::expand(&Arguments::command(), given) {
         Ok(given) => given,
-        Err(exit) => return exit.into(),
+        Err(exit) => return exit.code(),
     };
     let arguments = match Arguments::try_parse_from(given) {
         Ok(arguments) => arguments,
@@ -256,7 +266,7 @@ pub fn main() -> ExitCode {
             };
             // Nothing can be done about a closed terminal.
             let _ = error.print();
-            return code.into();
+            return code.code();
         }
     };
     let exit = match arguments.command {
@@ -266,6 +276,7 @@ pub fn main() -> ExitCode {
         Command::Analyze(arguments) => analyze::analyze(&arguments),
         Command::Certify(arguments) => certify::certify(&arguments),
         Command::Verify(arguments) => verify::verify(&arguments),
+        Command::Export(arguments) => export::export(&arguments),
         Command::Controller(arguments) => controller::controller(&arguments),
         Command::Switch(arguments) => switch::switch(&arguments),
         Command::Topology(arguments) => client::topology::topology(&arguments),
@@ -288,7 +299,7 @@ pub fn main() -> ExitCode {
         Command::Completions(arguments) => manual::completions(Arguments::command(), &arguments),
         Command::Manual(arguments) => manual::manual(Arguments::command(), &arguments),
     };
-    exit.into()
+    exit.code()
 }
 
 #[cfg(test)]

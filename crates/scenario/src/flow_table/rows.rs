@@ -94,6 +94,7 @@ impl<'r, 'a> Cells<'r, 'a> {
             traffic,
             deadline: self.deadline(kind, options)?,
             line: self.row.line,
+            address: 0,
         })
     }
 

@@ -38,7 +38,7 @@ const TRANSFER_TIME: Duration = Duration::from_ms(3);
 const NETWORK_SHARE: u64 = 5;
 
 /// An element of the description.
-type Element<'d> = Node<'d, 'd>;
+pub(crate) type Element<'d> = Node<'d, 'd>;
 
 /// Returns the deadline of what states none.
 fn usual_deadline() -> Duration {
@@ -65,13 +65,7 @@ fn read_document(
         return Err((0..0, Mistake::too_long(text.len(), LONGEST_DESCRIPTION)));
     }
     guard::check(text)?;
-    let parsing = ParsingOptions {
-        allow_dtd: false,
-        nodes_limit: MOST_XML_NODES,
-        ..ParsingOptions::default()
-    };
-    let document = Document::parse_with_options(text, parsing)
-        .map_err(|error| not_xml(text, lines, &error))?;
+    let document = parse(text).map_err(|error| not_xml(text, lines, &error))?;
     let root = document.root_element();
     let place = place_of(root);
     if root.tag_name().name() != "SCL" {
@@ -95,8 +89,18 @@ fn read_document(
     Ok(flows::read(root, communication, lines, options))
 }
 
+/// Parses a text that is no longer than a description may be.
+pub(crate) fn parse(text: &str) -> Result<Document<'_>, roxmltree::Error> {
+    let parsing = ParsingOptions {
+        allow_dtd: false,
+        nodes_limit: MOST_XML_NODES,
+        ..ParsingOptions::default()
+    };
+    Document::parse_with_options(text, parsing)
+}
+
 fn find_sub_network(communication: Element<'_>, wanted: &str) -> Result<(), (TextSpan, Mistake)> {
-    let names = || children(communication, "SubNetwork").filter_map(|net| net.attribute("name"));
+    let names = || children(communication, "SubNetwork").map(|net| attribute(net, "name"));
     if names().any(|name| name == wanted) {
         return Ok(());
     }
@@ -151,9 +155,12 @@ fn child<'d>(element: Element<'d>, name: &'static str) -> Option<Element<'d>> {
     children(element, name).next()
 }
 
-/// Returns an attribute, empty if it is not there: in SCL the two mean the same.
-fn attribute<'d>(element: Element<'d>, name: &str) -> &'d str {
-    element.attribute(name).unwrap_or_default()
+/// Returns an attribute, empty if it is not there: in SCL the two mean the same. One of
+/// another name space, such as `xsi:type` beside `type`, is another attribute.
+pub(crate) fn attribute<'d>(element: Element<'d>, name: &str) -> &'d str {
+    let mut attributes = element.attributes();
+    let own = attributes.find(|it| it.namespace().is_none() && it.name() == name);
+    own.map_or("", |it| it.value())
 }
 
 /// Returns the text of an element without surrounding spaces.

@@ -71,6 +71,8 @@ impl FlowReader<'_> {
             }
             files.push(ImportedFile {
                 file: name.to_owned(),
+                prefix: record.text("prefix").unwrap_or_default().to_owned(),
+                options: import.options(),
                 flows,
                 left_out: set.left_out,
                 assumed: set.assumed,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::flow_table::Remark;
+use crate::flow_table::{Options, Remark};
 use crate::limits::MOST_RECORDINGS;
 use crate::mistake::Mistake;
 use crate::problem::Problems;
@@ -88,6 +88,8 @@ impl Recordings {
             };
             (resized.frames > 0).then(|| ImportedFile {
                 file: file.clone(),
+                prefix: String::new(),
+                options: Options::default(),
                 flows: used.flows,
                 left_out: Vec::new(),
                 assumed: vec![remark],

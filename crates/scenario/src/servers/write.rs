@@ -1,5 +1,7 @@
 //! Networks as text, in our own format and in that of Saihu, to the last digit.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::value::RawValue;
 use units::fine::{Data, Rate, Time};
@@ -48,6 +50,19 @@ impl ServerNetwork {
     /// If Saihu cannot express the order of service. Priorities mean nothing in
     /// the orders that it knows, so they are left out.
     pub fn to_saihu(&self) -> Result<String, NotExpressible> {
+        self.to_saihu_with(&BTreeMap::new())
+    }
+
+    /// Writes the network as [`to_saihu`](Self::to_saihu) does, with a comment for each flow
+    /// of which there is one, by the flow's name.
+    ///
+    /// # Errors
+    ///
+    /// As [`to_saihu`](Self::to_saihu).
+    pub fn to_saihu_with(
+        &self,
+        comments: &BTreeMap<String, String>,
+    ) -> Result<String, NotExpressible> {
         let options: &[&str] = match self.line_shaping {
             true => &["IS"],
             false => &[],
@@ -62,7 +77,7 @@ impl ServerNetwork {
                 data_unit: "b",
                 rate_unit: "bps",
             },
-            flows: self.saihu_flows(),
+            flows: self.saihu_flows(comments),
             servers: self.servers.iter().map(saihu_server).collect(),
         };
         Ok(pretty(&network))
@@ -85,7 +100,7 @@ impl ServerNetwork {
 
     /// Returns the flows, each with its branches, whose names end in those of their
     /// paths.
-    fn saihu_flows(&self) -> Vec<SaihuFlow<'_>> {
+    fn saihu_flows<'a>(&'a self, comments: &'a BTreeMap<String, String>) -> Vec<SaihuFlow<'a>> {
         let mut flows = Vec::new();
         for all in self.flows.chunk_by(|_, next| next.branch_of.is_some()) {
             let [trunk, branches @ ..] = all else {
@@ -95,6 +110,7 @@ impl ServerNetwork {
             if let (Some((id, path)), [_, ..]) = (trunk.id.rsplit_once('/'), branches) {
                 (flow.name, flow.path_name) = (id, Some(path));
             }
+            flow.comment = comments.get(flow.name).map(String::as_str);
             let path_name = |branch: &'_ ServedFlow| {
                 let rest = branch.id.strip_prefix(flow.name);
                 let rest = rest.and_then(|rest| rest.strip_prefix('/'));
@@ -120,6 +136,7 @@ impl ServerNetwork {
             .unzip();
         SaihuFlow {
             name: &flow.id,
+            comment: None,
             path_name: None,
             path: self.path(flow),
             arrival_curve: SaihuArrival { bursts, rates },
@@ -264,6 +281,8 @@ struct SaihuGeneral<'a> {
 #[derive(Serialize)]
 struct SaihuFlow<'a> {
     name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comment: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     path_name: Option<&'a str>,
     path: Vec<&'a str>,

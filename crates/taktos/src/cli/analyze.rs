@@ -2,7 +2,7 @@
 
 mod bounds;
 mod clock;
-mod network;
+pub(super) mod network;
 mod result;
 
 use std::path::PathBuf;
@@ -154,12 +154,17 @@ fn print_network(described: &ServerNetwork, format: Format) -> Exit {
 }
 
 fn print_bounds(arguments: &Analyze, described: &ServerNetwork) -> Exit {
-    let asked = match asked(arguments, described) {
-        Ok(asked) => asked,
-        Err(exit) => return exit,
+    let word = |name: MethodName| name.to_possible_value().expect("no name is hidden");
+    let word = |name: MethodName| word(name).get_name().to_owned();
+    let wish = AnalysisWish {
+        method: arguments.method.map(word),
+        without: arguments.without.iter().copied().map(word).collect(),
+        flows: arguments.flows.clone(),
+        budget: arguments.budget,
     };
-    let (network, assumed) = match network::build(described, asked.method) {
-        Ok(built) => built,
+    let found = wish.find(described, &|| true);
+    let result = match found {
+        Ok(result) => result,
         Err(error) => {
             say(format_args!(
                 "taktos: {}: {error}",
@@ -168,18 +173,12 @@ fn print_bounds(arguments: &Analyze, described: &ServerNetwork) -> Exit {
             return Exit::BadInput;
         }
     };
-    let found = find(&network, &asked, arguments.budget);
-    let shown = result::ShownResult {
-        described,
-        network: &network,
-        found: &found,
-        assumed,
-        budget: arguments.budget,
-    };
+    let shown = result.shown(described, arguments.budget);
     let printed = print(&match arguments.json {
         true => shown.as_json(),
         false => shown.as_text(),
     });
+    let found = &result.found;
     let nothing_applies = found.bounds.is_empty() && !found.not_applicable.is_empty();
     match printed {
         Exit::Done if nothing_applies => Exit::BadInput,
@@ -187,47 +186,107 @@ fn print_bounds(arguments: &Analyze, described: &ServerNetwork) -> Exit {
     }
 }
 
-fn find(network: &ServerGraph, asked: &BoundsQuery, budget: units::Duration) -> AnalysisBounds {
-    let clock = Clock::start(budget);
-    let go_on = |progress| clock.goes_on(progress);
-    let steps = Budget::of_steps(clock::steps_in(budget)).while_told(&go_on);
-    let mut found = bounds::find(network, asked, &steps);
-    found.elapsed = clock.stop();
-    found
+/// What is asked of an analysis, in words.
+#[derive(Clone, Debug)]
+pub struct AnalysisWish {
+    /// The method; if absent, the network's own, else the best of all.
+    pub method: Option<String>,
+    /// Methods that are left out of `best` and `all`.
+    pub without: Vec<String>,
+    /// The flows that are bounded; all if empty.
+    pub flows: Vec<String>,
+    /// How long to search at most.
+    pub budget: units::Duration,
 }
 
-/// Returns what is to be found: on the command line, else in the file, else the
-/// best of all.
-fn asked(arguments: &Analyze, described: &ServerNetwork) -> Result<BoundsQuery, Exit> {
-    let of_file = match &described.method {
-        Some(word) => Some(MethodName::from_str(word, false).map_err(|_| {
-            let words = MethodName::value_variants().iter();
-            let words = words.filter_map(|name| name.to_possible_value());
-            let words: Vec<_> = words.map(|word| word.get_name().to_owned()).collect();
-            say(format_args!(
-                "taktos: {}: method: there is no `{word}`; there are {}",
-                arguments.file.display(),
-                words.join(", ")
-            ));
-            Exit::BadInput
-        })?),
-        None => None,
-    };
-    let method = arguments.method.or(of_file).unwrap_or(MethodName::Best);
-    let flows = arguments.flows.iter().map(|id| {
-        let place = described.flows.iter().position(|flow| flow.id == *id);
-        let place = place.and_then(|place| u32::try_from(place).ok());
-        place.map(FlowId).ok_or_else(|| {
-            let file = arguments.file.display();
-            say(format_args!("taktos: --flow {id}: {file} has no such flow"));
-            Exit::BadInput
+/// The network as it was analysed, and what was found.
+struct AnalysisResult {
+    network: ServerGraph,
+    found: AnalysisBounds,
+    assumed: Option<String>,
+}
+
+impl AnalysisResult {
+    fn shown<'a>(
+        &'a self,
+        described: &'a ServerNetwork,
+        budget: units::Duration,
+    ) -> result::ShownResult<'a> {
+        result::ShownResult {
+            described,
+            network: &self.network,
+            found: &self.found,
+            assumed: self.assumed.clone(),
+            budget,
+        }
+    }
+}
+
+impl AnalysisWish {
+    /// Returns the document of `docs/analysis.md`. What is asked whether to go on may end
+    /// the search.
+    ///
+    /// # Errors
+    ///
+    /// A word or a flow that there is not, in a sentence.
+    pub fn document(
+        &self,
+        described: &ServerNetwork,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<String, String> {
+        let result = self.find(described, go_on)?;
+        Ok(result.shown(described, self.budget).as_json())
+    }
+
+    fn find(
+        &self,
+        described: &ServerNetwork,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<AnalysisResult, String> {
+        let asked = self.asked(described)?;
+        let (network, assumed) =
+            network::build(described, asked.method).map_err(|error| error.to_string())?;
+        let clock = Clock::start(self.budget);
+        let goes_on = |progress| go_on() && clock.goes_on(progress);
+        let steps = Budget::of_steps(clock::steps_in(self.budget)).while_told(&goes_on);
+        let mut found = bounds::find(&network, &asked, &steps);
+        found.elapsed = clock.stop();
+        Ok(AnalysisResult {
+            network,
+            found,
+            assumed,
         })
-    });
-    let without = arguments.without.iter();
-    Ok(BoundsQuery {
-        method: method.method(),
-        without: without.filter_map(|name| name.method()).collect(),
-        flows: flows.collect::<Result<_, _>>()?,
+    }
+
+    fn asked(&self, described: &ServerNetwork) -> Result<BoundsQuery, String> {
+        let method = self.method.as_ref().or(described.method.as_ref());
+        let method = method.map_or(Ok(MethodName::Best), |word| method_named(word))?;
+        let without = self.without.iter().map(|word| method_named(word));
+        let without = without.collect::<Result<Vec<_>, _>>()?;
+        let flows = self.flows.iter().map(|id| {
+            let place = described.flows.iter().position(|flow| flow.id == *id);
+            let place = place.and_then(|place| u32::try_from(place).ok());
+            place
+                .map(FlowId)
+                .ok_or_else(|| format!("there is no flow `{id}`"))
+        });
+        Ok(BoundsQuery {
+            method: method.method(),
+            without: without.into_iter().filter_map(MethodName::method).collect(),
+            flows: flows.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+fn method_named(word: &str) -> Result<MethodName, String> {
+    MethodName::from_str(word, false).map_err(|_| {
+        let words = MethodName::value_variants().iter();
+        let words = words.filter_map(|name| name.to_possible_value());
+        let words: Vec<_> = words.map(|word| word.get_name().to_owned()).collect();
+        format!(
+            "method: there is no `{word}`; there are {}",
+            words.join(", ")
+        )
     })
 }
 

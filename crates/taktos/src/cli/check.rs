@@ -2,7 +2,7 @@
 
 mod room;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
 use calculus::admission::{Background, FailureScope, Slowdown, Spare, Stage, StageId};
@@ -18,7 +18,7 @@ use super::screen::{self, say};
 use super::{Check, Fit, explanation, profile, scenario_file};
 use room::SpareRoom;
 use run::experiment::explanation::Explainer;
-use run::experiment::{Admission, Experiment, SimEngine, WorldChoice};
+use run::experiment::{Admission, Experiment, ExperimentError, SimEngine, WorldChoice};
 
 /// Reads the scenario, with profiles and queues as they are meant.
 fn read(arguments: &Check, stop: &AtomicBool) -> Result<Scenario, Exit> {
@@ -33,7 +33,7 @@ fn read(arguments: &Check, stop: &AtomicBool) -> Result<Scenario, Exit> {
 }
 
 /// Says which flows of a scenario would be admitted.
-pub fn check(arguments: &Check) -> Exit {
+pub(super) fn check(arguments: &Check) -> Exit {
     let stop = AtomicBool::new(false);
     let scenario = match read(arguments, &stop) {
         Ok(scenario) => scenario,
@@ -43,58 +43,113 @@ pub fn check(arguments: &Check) -> Exit {
         say(format_args!("taktos: {unknown}"));
         return Exit::BadInput;
     }
-    let experiment = Experiment {
-        spare: match arguments.fit {
-            Fit::Roomy => Spare::Shared,
-            Fit::Tight => Spare::None,
-        },
-        ..Experiment::deciding(&scenario, &stop)
+    let spare = match arguments.fit {
+        Fit::Roomy => Spare::Shared,
+        Fit::Tight => Spare::None,
     };
-    let (admissions, promises, conflicts) = match experiment.weigh() {
-        Ok(found) => found,
+    let weighed = match Weighed::new(&scenario, spare, &stop) {
+        Ok(weighed) => weighed,
         Err(error) => return explain(&error),
     };
-    let unbroken = Background::of(&promises.ledger, FailureScope::Unbroken);
-    let any_failure = Background::of(&promises.ledger, FailureScope::AnyFailure);
-    let explainer = Explainer::new(&scenario, &promises, &unbroken);
-    let found = CheckedFlows {
-        scenario: &scenario,
-        admissions: &admissions,
-        now: met(&promises, &unbroken),
-        now_any_failure: met(&promises, &any_failure),
-        room: SpareRoom::of(&scenario, &promises, &conflicts),
-    };
-    let chosen = arguments.explain.iter().filter_map(|name| {
-        let flow = |it: &&Admission| scenario.flows[it.flow].name == *name;
-        let admission = admissions.iter().find(flow)?;
-        Some((name.as_str(), explainer.explain(admission)))
-    });
     let text = match arguments.json {
-        true => {
-            let explained =
-                chosen.map(|(name, it)| explanation::json::value(name, &it, &explainer));
-            let mut value = as_json(&found);
-            found.room.add_to(&mut value);
-            value["stages"] = stages(&explainer, &promises, &unbroken);
-            value["explanations"] = explained.collect();
-            format!("{value:#}\n")
-        }
-        false => {
-            let explained = chosen.map(|(name, it)| explanation::text(name, &it, &explainer));
-            let explained: Vec<_> = explained.collect();
-            match explained.is_empty() {
-                true => as_text(&found),
-                false => explained.join("\n"),
-            }
-        }
+        true => format!("{:#}\n", weighed.document(&arguments.explain)),
+        false => weighed.text(&arguments.explain),
     };
+    let admissions = &weighed.admissions;
     if let Err(error) = screen::print(&text) {
         say(format_args!("taktos: cannot show the result: {error}"));
         return Exit::Fault;
     }
-    match all_admitted(&admissions) {
+    match all_admitted(admissions) {
         true => Exit::Done,
         false => Exit::Broken,
+    }
+}
+
+/// What was decided on the flows of a scenario.
+struct Weighed<'a> {
+    scenario: &'a Scenario,
+    admissions: Vec<Admission>,
+    promises: Promises,
+    conflicts: Vec<BTreeSet<usize>>,
+}
+
+/// Returns what `taktos check --json` prints.
+///
+/// # Errors
+///
+/// As [`Experiment::weigh`].
+pub(crate) fn document(scenario: &Scenario, stop: &AtomicBool) -> Result<Value, ExperimentError> {
+    Ok(Weighed::new(scenario, Spare::Shared, stop)?.document(&[]))
+}
+
+impl<'a> Weighed<'a> {
+    fn new(
+        scenario: &'a Scenario,
+        spare: Spare,
+        stop: &'a AtomicBool,
+    ) -> Result<Self, ExperimentError> {
+        let experiment = Experiment {
+            spare,
+            ..Experiment::deciding(scenario, stop)
+        };
+        let (admissions, promises, conflicts) = experiment.weigh()?;
+        Ok(Self {
+            scenario,
+            admissions,
+            promises,
+            conflicts,
+        })
+    }
+
+    fn found(&self, unbroken: &Background) -> CheckedFlows<'_> {
+        let any_failure = Background::of(&self.promises.ledger, FailureScope::AnyFailure);
+        CheckedFlows {
+            scenario: self.scenario,
+            admissions: &self.admissions,
+            now: met(&self.promises, unbroken),
+            now_any_failure: met(&self.promises, &any_failure),
+            room: SpareRoom::of(self.scenario, &self.promises, &self.conflicts),
+        }
+    }
+
+    fn unbroken(&self) -> Background {
+        Background::of(&self.promises.ledger, FailureScope::Unbroken)
+    }
+
+    /// Returns the decision on each flow that is to be explained.
+    fn chosen<'n>(&self, names: &'n [String]) -> impl Iterator<Item = (&'n str, &Admission)> {
+        names.iter().filter_map(|name| {
+            let flow = |it: &&Admission| self.scenario.flows[it.flow].name == *name;
+            Some((name.as_str(), self.admissions.iter().find(flow)?))
+        })
+    }
+
+    fn document(&self, explain: &[String]) -> Value {
+        let unbroken = self.unbroken();
+        let explainer = Explainer::new(self.scenario, &self.promises, &unbroken);
+        let found = self.found(&unbroken);
+        let mut value = as_json(&found);
+        found.room.add_to(&mut value);
+        value["stages"] = stages(&explainer, &self.promises, &unbroken);
+        let explained = self.chosen(explain).map(|(name, admission)| {
+            explanation::json::value(name, &explainer.explain(admission), &explainer)
+        });
+        value["explanations"] = explained.collect();
+        value
+    }
+
+    fn text(&self, explain: &[String]) -> String {
+        let unbroken = self.unbroken();
+        let explainer = Explainer::new(self.scenario, &self.promises, &unbroken);
+        let explained = self.chosen(explain).map(|(name, admission)| {
+            explanation::text(name, &explainer.explain(admission), &explainer)
+        });
+        let explained: Vec<_> = explained.collect();
+        match explained.is_empty() {
+            true => as_text(&self.found(&unbroken)),
+            false => explained.join("\n"),
+        }
     }
 }
 

@@ -62,8 +62,13 @@ pub struct Target {
 }
 
 impl Target {
+    /// Tells whether one JSON document is to be printed, and nothing else.
+    pub(super) fn json(&self) -> bool {
+        self.json
+    }
+
     /// Returns the controller, or says why it cannot be asked.
-    fn controller(&self) -> Result<Controller, Exit> {
+    pub(super) fn controller(&self) -> Result<Controller, Exit> {
         match self.access() {
             Ok(access) => Ok(Controller::new(access)),
             Err(error) => {

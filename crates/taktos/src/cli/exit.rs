@@ -1,7 +1,5 @@
 //! What the program tells its caller when it ends.
 
-use std::process::ExitCode;
-
 /// The exit codes, the same for every command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -18,15 +16,16 @@ pub enum Exit {
     Interrupted,
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Done => 0,
-            Exit::Fault => 1,
-            Exit::BadInput => 2,
-            Exit::Broken => 3,
-            Exit::Lacking => 4,
-            Exit::Interrupted => 130,
-        })
+impl Exit {
+    /// Returns the code of the process.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Fault => 1,
+            Self::BadInput => 2,
+            Self::Broken => 3,
+            Self::Lacking => 4,
+            Self::Interrupted => 130,
+        }
     }
 }

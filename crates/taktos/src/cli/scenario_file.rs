@@ -1,11 +1,13 @@
 //! Reads a scenario from disk, shows what is wrong with it, and says in which queues
 //! flows travel of which nobody has named the class.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use scenario::flow_table::LONGEST_DESCRIPTION;
-use scenario::{LONGEST_FILE, Scenario};
+use scenario::{LONGEST_FILE, Scenario, ScenarioError};
+use thiserror::Error;
 
 use super::exit::Exit;
 use super::run::explain;
@@ -22,7 +24,40 @@ const MOST_NAMED: usize = 5;
 /// Reads the scenario in `path`, or says on standard error why that cannot be.
 /// What of imported files is not among its flows is said there, too.
 pub fn read(path: &Path) -> Result<Scenario, Exit> {
-    let text = text_file::read(path, LONGEST_FILE)?;
+    let scenario = load(path).map_err(|error| match error {
+        LoadError::File { error, .. } => {
+            say(format_args!(
+                "taktos: cannot read {}: {error}",
+                path.display()
+            ));
+            Exit::BadInput
+        }
+        LoadError::Mistakes(error) => text_file::show(&error),
+    })?;
+    show_imports(&scenario);
+    Ok(scenario)
+}
+
+/// Why a file is no scenario.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    /// It cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    File { path: PathBuf, error: io::Error },
+    #[error(transparent)]
+    Mistakes(#[from] ScenarioError),
+}
+
+/// Reads the scenario in `path` with the files that it names.
+///
+/// # Errors
+///
+/// Why it cannot be read, or all of its mistakes.
+pub fn load(path: &Path) -> Result<Scenario, LoadError> {
+    let text = run::text_file::load(path, LONGEST_FILE).map_err(|error| LoadError::File {
+        path: path.to_owned(),
+        error,
+    })?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let name = path.display().to_string();
     let mut load = |file: &str| {
@@ -32,10 +67,7 @@ pub fn read(path: &Path) -> Result<Scenario, Exit> {
             false => run::text_file::load(&path, LONGEST_DESCRIPTION),
         }
     };
-    let scenario = Scenario::parse(&name, &text, &mut load);
-    let scenario = scenario.map_err(|error| text_file::show(&error))?;
-    show_imports(&scenario);
-    Ok(scenario)
+    Ok(Scenario::parse(&name, &text, &mut load)?)
 }
 
 fn show_imports(scenario: &Scenario) {

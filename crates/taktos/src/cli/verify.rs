@@ -59,7 +59,12 @@ pub fn verify(arguments: &Verify) -> Exit {
         false => Exit::Broken,
     };
     let text = match arguments.json {
-        true => document(&certificate, &proven, compared.as_ref(), arguments),
+        true => document(
+            &certificate,
+            &proven,
+            arguments.against.as_deref().zip(compared.as_ref()),
+            arguments.signed_by.is_some(),
+        ),
         false => text(&certificate, &proven, compared.as_ref(), arguments),
     };
     // Names in a certificate come from anybody.
@@ -101,11 +106,16 @@ fn read(arguments: &Verify) -> Result<Certificate, Exit> {
 
 type Checked = Result<Proven, Vec<Objection>>;
 
+/// Returns what `taktos verify --json` prints of a certificate alone.
+pub(crate) fn document_of(certificate: &Certificate) -> String {
+    document(certificate, &check(certificate), None, false)
+}
+
 fn document(
     certificate: &Certificate,
     proven: &Checked,
-    compared: Option<&Compared>,
-    arguments: &Verify,
+    compared: Option<(&str, &Compared)>,
+    is_signature_checked: bool,
 ) -> String {
     let (promises, objections): (&[ProvenPromise], &[Objection]) = match proven {
         Ok(proven) => (&proven.promises, &[]),
@@ -122,7 +132,7 @@ fn document(
     let objections = objections
         .iter()
         .map(|objection| json!({"at": objection.at, "reason": objection.reason.to_string()}));
-    let differences = compared.map(|compared| {
+    let differences = compared.map(|(_, compared)| {
         let differences = compared.differences.iter();
         let differences = differences.map(|difference| {
             let Difference { at, stated, found } = difference;
@@ -135,10 +145,10 @@ fn document(
         "verdict": if proven.is_ok() { "proven" } else { "not proven" },
         "flows": flows.collect::<Vec<_>>(),
         "objections": objections.collect::<Vec<_>>(),
-        "against": arguments.against,
+        "against": compared.map(|(to, _)| to),
         "differences": differences,
-        "not_compared": compared.map(|compared| compared.left_out),
-        "signature_checked": arguments.signed_by.is_some(),
+        "not_compared": compared.map(|(_, compared)| compared.left_out),
+        "signature_checked": is_signature_checked,
         "assumed": assumptions(certificate),
     });
     format!("{document:#}\n")

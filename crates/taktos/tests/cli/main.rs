@@ -15,6 +15,7 @@ mod config_file;
 mod controller;
 mod etcd;
 mod explanations;
+mod export;
 mod graceful_restart;
 mod instances;
 mod interruption;

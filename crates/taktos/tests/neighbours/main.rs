@@ -12,6 +12,7 @@
 mod bfdd;
 mod controller;
 mod dead_switch;
+mod descriptions;
 mod documents;
 mod encrypted;
 mod faucet;

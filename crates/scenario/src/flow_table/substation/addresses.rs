@@ -142,7 +142,7 @@ impl<'d> Address<'d> {
 
     fn parameter(&self, name: &str) -> Option<&'d str> {
         let address = child(self.element, "Address")?;
-        let found = children(address, "P").find(|p| p.attribute("type") == Some(name))?;
+        let found = children(address, "P").find(|p| attribute(*p, "type") == name)?;
         Some(text_of(found)).filter(|text| !text.is_empty())
     }
 }

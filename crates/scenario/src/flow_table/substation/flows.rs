@@ -242,6 +242,7 @@ impl<'d> Description<'d, '_> {
             traffic,
             deadline: Some(self.options.deadline.unwrap_or(usual_deadline())),
             line: self.line_of(element),
+            address: address.element.range().start,
         })
     }
 
