@@ -109,6 +109,36 @@ test('a link is cut and healed by hand, the promise holds by the other way, and 
   assert.match(run.said, /link s1-s2 cut by hand/);
 });
 
+test('a switch is drained before it is taken away: its flow goes around it and loses nothing', { skip }, async (t) => {
+  const out = folder(t);
+  const [quiet] = readFileSync(join(root, 'scenarios/diamond.toml'), 'utf8').split('[[events]]');
+  const scenario = `${out}/diamond.toml`;
+  writeFileSync(scenario, quiet.replace('duration = "4 s"', 'duration = "40 s"'));
+  const run = taktos(t, 'run', scenario, '--world', 'lab', '--profile', 'committed', '--out', out, '--page=127.0.0.1:0', '--page-role', 'administer');
+  const page = await open(t, await browser(t), await run.line('page: '), { expects: /404|ERR_/ });
+  await sentence(page).filter({ hasText: '1 of 1 guarantees hold' }).waitFor();
+  const way = async () => (await (await fetch(new URL('/api/v1/flows', page.url()))).json()).flows[0].route.switches;
+  const [, passed] = await way();
+  await page.getByRole('button', { name: new RegExp(`^switch ${passed},`) }).focus();
+  await page.keyboard.press('Enter');
+  const panel = page.getByRole('complementary', { name: `Switch ${passed}` });
+  await panel.getByText('1 flows').waitFor();
+
+  await panel.getByRole('button', { name: 'Drain this switch' }).click();
+  await page.getByRole('button', { name: 'Yes, do it' }).click();
+
+  await panel.getByText('Drained: nothing passes it').waitFor();
+  await panel.getByText('0 flows').waitFor();
+  assert.ok(!(await way()).includes(passed));
+  await accessible(page);
+  await panel.getByRole('button', { name: 'Use this switch again' }).click();
+  await page.getByRole('button', { name: 'Yes, do it' }).click();
+  await panel.getByText('Drained').waitFor({ state: 'detached' });
+  await page.waitForURL(/\?run/, { timeout: 120000 });
+  const report = JSON.parse(readFileSync(`${out}/report.json`, 'utf8'));
+  assert.equal(report.flows[0].lost, report.flows[0].unseen ?? 0);
+});
+
 test('who is not told otherwise looks at a run and changes nothing', { skip }, async (t) => {
   const { run } = seamless(t, 40);
   const page = await open(t, await browser(t), await run.line('page: '), { expects: /403|404|ERR_/ });
