@@ -35,8 +35,6 @@ class Network {
   instance = $state.raw(null);
   /** The criticality mode, where the network has any. */
   mode = $state.raw(null);
-  /** How far a run in virtual time is, while it lasts. */
-  progress = $state.raw(null);
   /** Facts of a run, for its evidence. */
   run = $state.raw(null);
   rows = [];

@@ -2,7 +2,6 @@
 
 import { judge } from './network.svelte.js';
 
-const LOOK_MS = 500;
 const PROMISES = {
   held: 'holds', broken: 'broken', exceeded: 'holds', refused: 'refused', 'not-judged': 'not-judged',
   untried: 'not-judged', 'best-effort': 'none',
@@ -10,8 +9,8 @@ const PROMISES = {
 
 /** Loads the run that this address serves, and shows it. */
 export async function loadRun(network) {
-  const report = await finished(network);
-  const layout = await (await fetch('/run/layout.json')).json();
+  const files = ['/run/report.json', '/run/layout.json'];
+  const [report, layout] = await Promise.all(files.map(async (it) => (await fetch(it)).json()));
   const graph = graphOf(report.topology, layout);
   const joined = new Map(graph.links.flatMap((it) => [[`${it.a}|${it.b}`, it], [`${it.b}|${it.a}`, it]]));
   network.kind = 'run';
@@ -27,17 +26,6 @@ export async function loadRun(network) {
   };
   network.samples = samplesOf(report);
   network.status = { state: 'run', since: Date.now() };
-}
-
-/** Waits for the end of a run in virtual time, and returns its report. */
-async function finished(network) {
-  for (;;) {
-    const response = await fetch('/run/report.json');
-    const answer = await response.json();
-    if (response.status !== 202) return answer;
-    network.progress = answer;
-    await new Promise((done) => setTimeout(done, LOOK_MS));
-  }
 }
 
 /** Shows the run as it was after so many seconds; as it ended without any. */

@@ -131,7 +131,35 @@ pub struct Desk {
 /// A question, by whom it is asked, and by which its reply is known.
 type Asked = (RequestId, Asker, Request);
 
+/// What is asked at a desk whose controller is driven by somebody else.
+#[derive(Debug)]
+pub struct Questions(Receiver<Asked>);
+
+impl Questions {
+    /// Returns the next one that has not been taken, if there is one.
+    #[must_use]
+    pub fn take(&self) -> Option<(RequestId, Asker, Request)> {
+        self.0.try_recv().ok()
+    }
+}
+
 impl Desk {
+    /// Returns a desk, and what is asked there.
+    ///
+    /// # Errors
+    ///
+    /// If the machine has no descriptors left.
+    pub fn open() -> io::Result<(Self, Questions)> {
+        let (requests, asked) = mpsc::channel();
+        let desk = Self {
+            requests,
+            waker: Waker::new()?,
+            asked: Arc::default(),
+            packet_in_times: Arc::default(),
+        };
+        Ok((desk, Questions(asked)))
+    }
+
     /// Asks the controller; the reply comes among what the controller tells, and
     /// never if it has ended.
     pub fn ask(&self, by: Asker, request: Request) -> RequestId {

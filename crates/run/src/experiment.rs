@@ -85,6 +85,9 @@ pub enum ExperimentError {
     },
     #[error(transparent)]
     Lab(#[from] lab::LabError),
+    /// The machine has no descriptors left for whoever watches.
+    #[error("cannot be watched: {0}")]
+    Unwatched(io::Error),
     /// A flow cannot send frames as small as it says.
     #[error("flow {flow} sends frames of {least} bytes at least, not of {length}")]
     FrameTooShort {
@@ -144,6 +147,10 @@ pub enum SimEngine {
 pub trait Audience {
     /// A network of real things stands.
     fn built(&mut self, took: Duration);
+    /// Whether it watches what happens: virtual time then goes by no faster than the clock.
+    fn watches(&self) -> bool {
+        false
+    }
     /// The world stands, with a controller of this configuration.
     fn stands(&mut self, _world: &mut dyn World, _config: &Config) {}
     fn discovered(&mut self, found: Discovered, took: Duration);
@@ -217,7 +224,14 @@ impl Experiment<'_> {
     ) -> Result<Report, ExperimentError> {
         load::verify(self.scenario)?;
         let config = self.config()?;
-        let mut world = self.world(place, config.clone())?;
+        let mut world = match place {
+            WorldChoice::Sim(engine) if to.watches() => {
+                let config = config.clone();
+                let world = sim_world::SimWorld::watched(self.scenario, config, engine);
+                Box::new(world.map_err(ExperimentError::Unwatched)?)
+            }
+            WorldChoice::Sim(_) | WorldChoice::Lab(_) => self.world(place, config.clone())?,
+        };
         if let Some(building) = world.building() {
             to.built(building);
         }

@@ -94,23 +94,33 @@ impl World {
     /// If a link names a node that is not there.
     #[must_use]
     pub fn with_engine(parts: Parts, engine: Engine) -> Self {
+        Self::beginning_at(Instant::ZERO, parts, engine)
+    }
+
+    /// The same, in which it is that time at first.
+    ///
+    /// # Panics
+    ///
+    /// As [`with_engine`](Self::with_engine).
+    #[must_use]
+    pub fn beginning_at(begins: Instant, parts: Parts, engine: Engine) -> Self {
         let nodes = [parts.switches.len(), parts.hosts.len()];
         let network = Network::new(parts.seed, nodes, &parts.links, parts.control_delay);
         let switches = parts.switches.into_iter();
         let mut world = Self {
-            now: Instant::ZERO,
+            now: begins,
             network,
             switches: (0..)
                 .zip(switches)
                 .map(|(number, part)| {
                     let dice = Dice::new(parts.seed, number);
-                    SwitchNode::new(Instant::ZERO, part, engine, &dice)
+                    SwitchNode::new(begins, part, engine, &dice)
                 })
                 .collect(),
             hosts: parts.hosts.into_iter().map(HostNode::new).collect(),
             controller: parts
                 .controller
-                .map(|config| Controller::new(Instant::ZERO, config)),
+                .map(|config| Controller::new(begins, config)),
             told: Vec::new(),
             watch: None,
             hop_watch: None,
@@ -204,17 +214,21 @@ impl World {
     pub fn request(&mut self, request: Request) -> RequestId {
         let id = RequestId(self.requests);
         self.requests += 1;
-        let controller = self.controller.as_mut();
-        controller.expect("a request needs a controller").handle(
-            self.now,
-            controller::Input::Request {
-                id,
-                by: controller::Asker::Operator,
-                request,
-            },
-        );
-        self.drain_controller();
+        self.request_as(id, controller::Asker::Operator, request);
         id
+    }
+
+    /// Asks it for something in somebody's name, by an id that nobody else uses.
+    ///
+    /// # Panics
+    ///
+    /// If there is no controller.
+    pub fn request_as(&mut self, id: RequestId, by: controller::Asker, request: Request) {
+        let controller = self.controller.as_mut();
+        let asked = controller::Input::Request { id, by, request };
+        let controller = controller.expect("a request needs a controller");
+        controller.handle(self.now, asked);
+        self.drain_controller();
     }
 
     /// Takes what the controller has said since the last call.

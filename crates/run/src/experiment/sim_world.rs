@@ -1,7 +1,13 @@
 //! A scenario in virtual time.
 
-use controller::Config;
-use controller::northbound::{Request, RequestId, Said};
+use std::io;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+
+use controller::northbound::{Request, RequestId, Said, Saying};
+use controller::{Asker, Config};
+use linux::clock;
+use linux::controller_loop::{Desk, Questions, Told};
 use measure::interruptions::Interruptions;
 use measure::load::Load;
 use scenario::{Change, Node, Scenario, SwitchIndex};
@@ -23,11 +29,23 @@ const HOST_TOLERANCE: Duration = Duration::from_ms(1);
 /// Virtual time begins with the year 2026, so that stamps in frames are dates.
 pub const UNIX_ORIGIN_NS: u64 = 1_767_225_600_000_000_000;
 
+/// A watched world goes on for so long before it is looked who asks something.
+const SLICE: Duration = Duration::from_ms(10);
+
 /// A scenario in virtual time.
 #[derive(Debug)]
 pub struct SimWorld {
     world: sim::World,
     changes: Vec<Happening>,
+    watched: Option<Watched>,
+}
+
+/// Who watches a world, whose time is then the clock's, or later where it does not keep up.
+#[derive(Debug)]
+struct Watched {
+    desk: Desk,
+    questions: Questions,
+    tell: Option<Sender<Told>>,
 }
 
 impl SimWorld {
@@ -40,6 +58,32 @@ impl SimWorld {
     /// The same, with switches that look frames up by an engine.
     #[must_use]
     pub fn with_engine(scenario: &Scenario, controller: Config, engine: SimEngine) -> Self {
+        Self::beginning_at(Instant::ZERO, scenario, controller, engine)
+    }
+
+    /// The same, no faster than the clock, so that others can watch it and ask its
+    /// controller.
+    ///
+    /// # Errors
+    ///
+    /// If the machine has no descriptors left.
+    pub fn watched(scenario: &Scenario, controller: Config, engine: SimEngine) -> io::Result<Self> {
+        let (desk, questions) = Desk::open()?;
+        let mut world = Self::beginning_at(clock::now(), scenario, controller, engine);
+        world.watched = Some(Watched {
+            desk,
+            questions,
+            tell: None,
+        });
+        Ok(world)
+    }
+
+    fn beginning_at(
+        begins: Instant,
+        scenario: &Scenario,
+        controller: Config,
+        engine: SimEngine,
+    ) -> Self {
         let switches = (0..scenario.switches.len()).map(|index| {
             let profile = scenario.profile_of(SwitchIndex(index));
             SwitchPart {
@@ -72,8 +116,9 @@ impl SimWorld {
             },
         };
         Self {
-            world: sim::World::with_engine(parts, engine),
+            world: sim::World::beginning_at(begins, parts, engine),
             changes: Vec::new(),
+            watched: None,
         }
     }
 
@@ -81,6 +126,20 @@ impl SimWorld {
     #[must_use]
     pub fn counts(&self) -> sim::world::Counts {
         self.world.counts()
+    }
+}
+
+impl Watched {
+    /// Tells whoever watches what the controller has said.
+    fn pass_on(&self, said: &[Said]) {
+        for Said { at, what } in said.iter().cloned() {
+            let told = match what {
+                Saying::Notice(notice) => Told::Notice { at, notice },
+                Saying::Reply(id, reply) => Told::Reply { at, id, reply },
+            };
+            // Who has gone does not want to know.
+            let _ = self.tell.as_ref().map(|tell| tell.send(told));
+        }
     }
 }
 
@@ -114,11 +173,37 @@ impl World for SimWorld {
     }
 
     fn request(&mut self, request: Request) -> RequestId {
-        self.world.request(request)
+        let Some(watched) = &self.watched else {
+            return self.world.request(request);
+        };
+        let id = watched.desk.next_id();
+        self.world.request_as(id, Asker::Operator, request);
+        id
+    }
+
+    fn lend_controller(&mut self) -> Option<(Desk, Receiver<Told>)> {
+        let watched = self.watched.as_mut()?;
+        let (tell, told) = mpsc::channel();
+        watched.tell = Some(tell);
+        Some((watched.desk.clone(), told))
     }
 
     fn listen(&mut self, until: Instant) -> Result<Vec<Said>, ExperimentError> {
-        Ok(self.world.run_until_said(until))
+        let Some(watched) = &self.watched else {
+            return Ok(self.world.run_until_said(until));
+        };
+        loop {
+            let next = until.min(self.world.now() + SLICE);
+            thread::sleep(next.saturating_since(clock::now()).into());
+            while let Some((id, by, request)) = watched.questions.take() {
+                self.world.request_as(id, by, request);
+            }
+            let said = self.world.run_until_said(next);
+            watched.pass_on(&said);
+            if !said.is_empty() || self.world.now() >= until {
+                return Ok(said);
+            }
+        }
     }
 
     fn announce(&mut self, host: usize, frame: &[u8]) {

@@ -134,34 +134,24 @@ fn offer_page(
     scenario: &Scenario,
     (place, folder): (WorldChoice, &Path),
 ) -> Option<RunPage> {
-    let (is_live, is_asked) = (
-        matches!(place, WorldChoice::Lab(_)),
-        arguments.page.is_some(),
-    );
-    let folder = folder.display();
-    let page = match (is_live, is_asked) {
-        (true, true) => page,
-        (true, false) => {
-            let more = " while it runs, in a browser";
-            let announced = page.and_then(|page| page.announce(more).ok());
-            if announced.is_none() {
-                say("page: `--page` shows the run in a browser while it runs");
-            }
-            announced
+    let is_live = matches!(place, WorldChoice::Lab(_));
+    let Some(page) = page else {
+        match is_live {
+            true => say("page: `--page` shows the run in a browser while it runs"),
+            false => say(format_args!(
+                "page: `--page` slows virtual time down to be watched in a browser; `taktos view \
+                 {}` shows the run when it is over",
+                folder.display()
+            )),
         }
-        (false, true) => {
-            say(
-                "page: in virtual time there is nothing to watch; it shows how far the run is, and then what came of it",
-            );
-            page
-        }
-        (false, false) => {
-            say(format_args!(
-                "page: in virtual time there is nothing to watch; `taktos view {folder}` shows the \
-                 run when it is over"
-            ));
-            None
-        }
+        return None;
+    };
+    if !is_live {
+        say("virtual time goes by no faster than the clock, so that it can be watched");
+    }
+    let page = match arguments.page.is_some() {
+        true => Some(page),
+        false => page.announce(" while it runs, in a browser").ok(),
     };
     page.map(|page| page.of(scenario, arguments.page_role))
 }
@@ -485,6 +475,7 @@ pub fn explain(error: &ExperimentError) -> Exit {
         | ExperimentError::NotInTheLab { .. }
         | ExperimentError::FaultTakesThePlaceOfXdp { .. } => Exit::BadInput,
         ExperimentError::Lab(_)
+        | ExperimentError::Unwatched(_)
         | ExperimentError::Store(_)
         | ExperimentError::Capture { .. }
         | ExperimentError::Undiscovered { .. }

@@ -4,30 +4,24 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use controller::Config;
 use run::experiment::Wish;
 use run::experiment::world::World;
 use scenario::Scenario;
-use tokio::runtime::Runtime;
 use wire::openflow::DatapathId;
 
 use super::screen::say;
-use crate::web::finished_run::{FinishedRun, ShownRun};
+use crate::web::finished_run::FinishedRun;
 use crate::web::gate::{Gate, Role};
 use crate::web::layout::Spot;
-use crate::web::{FAREWELL, Terms, Web};
+use crate::web::{Terms, Web};
 
 /// Where the page of a run is, unless somebody says otherwise.
 pub const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8182);
-
-/// How often it is looked whether the end has come.
-const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The page of a run.
 #[derive(Debug)]
@@ -41,9 +35,6 @@ pub struct RunPage {
     live: Option<JoinHandle<Vec<String>>>,
     /// What is to be done to links by hand.
     wishes: Option<Receiver<Wish>>,
-    shown: Arc<ShownRun>,
-    /// Shows how far it is, where nobody can watch it.
-    waiting: Option<Runtime>,
 }
 
 impl RunPage {
@@ -65,8 +56,6 @@ impl RunPage {
             places: BTreeMap::new(),
             live: None,
             wishes: None,
-            shown: Arc::default(),
-            waiting: None,
         })
     }
 
@@ -94,14 +83,13 @@ impl RunPage {
         Ok(self)
     }
 
-    /// Shows what happens in a world from now on, if its time is ours; else how far it is.
+    /// Shows what happens in a world from now on, whose time is ours.
     ///
     /// # Errors
     ///
     /// If the machine has no threads or descriptors left.
     pub fn follow(&mut self, world: &mut dyn World, config: &Config) -> io::Result<()> {
         let Some((desk, told)) = world.lend_controller() else {
-            self.waiting = Some(self.shown.serve(self.listener.try_clone()?)?);
             return Ok(());
         };
         let (wishes, wished) = mpsc::channel();
@@ -124,11 +112,6 @@ impl RunPage {
         Ok(())
     }
 
-    /// Takes note of how long the run has sent, and how long it is to.
-    pub fn note(&self, progress: [units::Duration; 2]) {
-        self.shown.note(progress);
-    }
-
     /// Returns what somebody wants done to a link by hand, if anything.
     pub fn wish(&self) -> Option<Wish> {
         self.wishes.as_ref()?.try_recv().ok()
@@ -149,16 +132,7 @@ impl RunPage {
     /// If the report cannot be shown, or the machine has no threads left.
     pub fn conclude(self, report: String, stop: &AtomicBool) -> io::Result<()> {
         let run = FinishedRun::parse(report).map_err(io::Error::other)?;
-        self.shown.conclude(run);
-        let serving = match self.waiting {
-            Some(waiting) => waiting,
-            None => self.shown.serve(self.listener)?,
-        };
-        while !stop.load(Ordering::Relaxed) {
-            thread::sleep(LOOK_INTERVAL);
-        }
-        serving.shutdown_timeout(FAREWELL);
-        Ok(())
+        run.serve(self.listener, stop)
     }
 }
 

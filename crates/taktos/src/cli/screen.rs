@@ -99,6 +99,10 @@ impl Audience for Screen {
         self.line(format_args!("built in {:.1} s", took.as_secs_f64()));
     }
 
+    fn watches(&self) -> bool {
+        self.page.is_some()
+    }
+
     fn stands(&mut self, world: &mut dyn World, config: &Config) {
         if let Some(page) = &mut self.page
             && let Err(error) = page.follow(world, config)
@@ -132,9 +136,6 @@ impl Audience for Screen {
     }
 
     fn running(&mut self, elapsed: Duration, total: Duration) {
-        if let Some(page) = &self.page {
-            page.note([elapsed, total]);
-        }
         if io::stderr().is_terminal() {
             let bar = self.bar.get_or_insert_with(|| bar(total));
             bar.set_position(elapsed.as_whole_ms());

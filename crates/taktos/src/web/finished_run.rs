@@ -1,84 +1,30 @@
-//! A run that nobody can watch, as the page shows it: how far it is, and once it is over the
-//! report, and where what it is about stands on the map.
+//! A run that is over, as the page shows it: the report, and where what it is about stands
+//! on the map.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::net::TcpListener;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::{Path, Request, State};
-use axum::http::{Response, StatusCode, Uri};
+use axum::extract::{Path, Request};
+use axum::http::{Response, Uri};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Redirect};
 use axum::routing::get;
 use serde::Deserialize;
 use serde_json::json;
-use tokio::runtime::{Builder, Runtime};
-use units::Duration;
+use tokio::runtime::Builder;
 
 use super::gate::{Gate, Role};
 use super::layout::{Shape, Spot};
 use super::operations::kept;
-use super::{page, problem, server};
+use super::{page, server};
 
-/// A run as its page shows it.
-#[derive(Debug, Default)]
-pub struct ShownRun {
-    /// How long it has sent, and how long it is to.
-    progress: Mutex<[Duration; 2]>,
-    over: OnceLock<FinishedRun>,
-}
-
-impl ShownRun {
-    /// Takes note of how long it has sent, and how long it is to.
-    pub fn note(&self, progress: [Duration; 2]) {
-        *self.progress.lock().unwrap_or_else(PoisonError::into_inner) = progress;
-    }
-
-    /// Shows what came of it from now on.
-    pub fn conclude(&self, run: FinishedRun) {
-        // It ends once.
-        let _ = self.over.set(run);
-    }
-
-    /// Serves its page until what is returned is dropped.
-    ///
-    /// # Errors
-    ///
-    /// If the machine has no threads or descriptors left.
-    pub fn serve(self: &Arc<Self>, listener: TcpListener) -> io::Result<Runtime> {
-        listener.set_nonblocking(true)?;
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()?;
-        let entered = runtime.enter();
-        let listener = tokio::net::TcpListener::from_std(listener)?;
-        drop(entered);
-        let router = Router::new()
-            .route("/", get(index))
-            .route("/page/{name}", get(file))
-            .route("/run/report.json", get(report))
-            .route("/run/layout.json", get(layout))
-            .layer(middleware::from_fn(guard))
-            .with_state(Arc::clone(self));
-        runtime.spawn(server::serve(listener, None, router));
-        Ok(runtime)
-    }
-
-    /// Answers with a part of what came of it, or with how far it is.
-    fn answer(&self, part: impl Fn(&FinishedRun) -> &Bytes) -> Response<Body> {
-        if let Some(run) = self.over.get() {
-            return kept(part(run).clone());
-        }
-        let progress = *self.progress.lock().unwrap_or_else(PoisonError::into_inner);
-        let [elapsed_ns, total_ns] = progress.map(Duration::as_ns);
-        let far = json!({"elapsed_ns": elapsed_ns, "total_ns": total_ns});
-        problem::json(StatusCode::ACCEPTED, &far)
-    }
-}
+/// How often it is looked whether the end has come.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A report and the map of its network.
 #[derive(Clone, Debug)]
@@ -136,6 +82,38 @@ impl FinishedRun {
             layout: layout.to_string().into(),
         })
     }
+
+    /// Serves the page of it until `stop` is set.
+    ///
+    /// # Errors
+    ///
+    /// If the machine has no threads or descriptors left.
+    pub fn serve(self, listener: TcpListener, stop: &AtomicBool) -> io::Result<()> {
+        listener.set_nonblocking(true)?;
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()?;
+        let entered = runtime.enter();
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        drop(entered);
+        runtime.spawn(server::serve(listener, None, self.router()));
+        while !stop.load(Ordering::Relaxed) {
+            std::thread::sleep(LOOK_INTERVAL);
+        }
+        runtime.shutdown_timeout(super::FAREWELL);
+        Ok(())
+    }
+
+    fn router(self) -> Router {
+        let Self { report, layout } = self;
+        Router::new()
+            .route("/", get(index))
+            .route("/page/{name}", get(file))
+            .route("/run/report.json", get(async || kept(report)))
+            .route("/run/layout.json", get(async || kept(layout)))
+            .layer(middleware::from_fn(guard))
+    }
 }
 
 impl Topology {
@@ -189,14 +167,6 @@ async fn guard(request: Request, next: Next) -> Response<Body> {
         Ok(_) => next.run(request).await,
         Err(problem) => problem.into_response(),
     }
-}
-
-async fn report(State(run): State<Arc<ShownRun>>) -> Response<Body> {
-    run.answer(|run| &run.report)
-}
-
-async fn layout(State(run): State<Arc<ShownRun>>) -> Response<Body> {
-    run.answer(|run| &run.layout)
 }
 
 async fn index(uri: Uri) -> Response<Body> {

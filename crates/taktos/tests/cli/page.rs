@@ -55,7 +55,7 @@ fn a_run_that_is_over_is_shown_to_this_machine_alone() {
 }
 
 #[test]
-fn a_run_in_virtual_time_says_at_its_beginning_why_it_is_not_shown_live_and_where_later() {
+fn a_run_in_virtual_time_says_at_its_beginning_how_and_when_it_is_shown() {
     let workplace = Workplace::new();
 
     let alone = workplace.run(&["run", "pair.toml", "--world", "sim"]);
@@ -68,14 +68,15 @@ fn a_run_in_virtual_time_says_at_its_beginning_why_it_is_not_shown_live_and_wher
     ]));
 
     let before = alone.stderr.split("discovered").next().unwrap_or_default();
-    let why = "page: in virtual time there is nothing to watch; `taktos view out/pair` shows";
+    let why =
+        "page: `--page` slows virtual time down to be watched in a browser; `taktos view out/pair`";
     assert!(before.contains(why), "{}", alone.stderr);
     assert!(
         alone
             .stdout
             .contains("page: `taktos view out/pair` replays it")
     );
-    assert!(shown.says("it shows how far the run is, and then what came of it"));
+    assert!(shown.says("virtual time goes by no faster than the clock"));
     assert!(shown.says("the page shows the run until Ctrl-C"));
     shown.signal(Signal::TERM);
     assert_eq!(shown.end().code, Some(0));
