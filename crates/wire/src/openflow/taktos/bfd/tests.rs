@@ -80,7 +80,7 @@ fn what_makes_no_sense_is_refused_by_name() {
 }
 
 #[test]
-fn a_report_stands_in_a_hundred_and_twenty_eight_bytes() {
+fn a_report_stands_in_a_hundred_and_thirty_six_bytes() {
     let report = BfdReport {
         port: PortNumber(1),
         state: State::Up,
@@ -120,7 +120,7 @@ fn a_report_stands_in_a_hundred_and_twenty_eight_bytes() {
     let body = answer.body(&mut data);
 
     assert_eq!((body.kind, body.data), (11, &expected[..]));
-    assert_eq!(body.data.len(), 128);
+    assert_eq!(body.data.len(), 136);
     assert_eq!(
         Question::of(&Question::Sessions.body()),
         Some(Question::Sessions)
