@@ -19,6 +19,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use run::measuring::invocation;
 use taktos::library::{self, AnalysisWish};
 
 #[global_allocator]
@@ -123,9 +124,11 @@ fn verify(py: Python<'_>, text: &str) -> PyResult<String> {
     proven.map_err(|error| InputError::new_err(error.to_string()))
 }
 
-/// Does what the command line says, and returns the exit code.
+/// Does what the command line says, and returns the exit code. It begins with the path of
+/// what starts the program by itself.
 #[pyfunction]
 fn command(py: Python<'_>, given: Vec<OsString>) -> u8 {
+    invocation::say(&given);
     py.detach(|| taktos::cli::run_with(given))
 }
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+import sysconfig
 
 from . import _taktos
 
@@ -12,7 +14,14 @@ def main() -> int:
     # The program has its own ways with signals, or none: Ctrl-C ends it as everywhere.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    return _taktos.command(["taktos", *sys.argv[1:]])
+    return _taktos.command([program(), *sys.argv[1:]])
+
+
+def program() -> str:
+    """What starts the command by itself, which measurements of its own switch do."""
+    if os.path.basename(sys.argv[0]) == "taktos":
+        return sys.argv[0]
+    return os.path.join(sysconfig.get_path("scripts"), "taktos")
 
 
 if __name__ == "__main__":

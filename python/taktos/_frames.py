@@ -39,7 +39,7 @@ class Mistakes:
         if self.count > len(lines):
             lines.append(f"and {self.count - len(lines)} more")
         error = InputError("\n".join(lines))
-        error.problems = self.problems  # type: ignore[attr-defined]
+        error.problems = self.problems
         raise error
 
 
@@ -111,7 +111,7 @@ def number(value: Any, least: int, note: Callable[[str], None]) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def path_of(label: Any, path: Any, known: set, mistakes: Mistakes) -> Optional[list[str]]:
+def path_of(label: Any, path: Any, known: set[Any], mistakes: Mistakes) -> Optional[list[str]]:
     if isinstance(path, str):
         path = path.split()
     if is_nan(path) or not isinstance(path, Iterable):

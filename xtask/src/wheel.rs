@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use crate::cargo::target_folder;
 use crate::failure::Failure;
+use crate::python;
 use crate::workspace::Workspace;
 
 /// What builds the wheel.
@@ -85,9 +86,9 @@ fn build(workspace: &Workspace, profile: &str) -> Result<PathBuf, Failure> {
 /// judged; then runs the tests, with what they need.
 fn try_out(workspace: &Workspace, wheel: &Path) -> Result<(), Failure> {
     let begun = Instant::now();
-    let python = fresh_environment("fresh")?;
+    let python = python::empty_environment(&environments().join("fresh"))?;
     install(&python, &[], wheel)?;
-    let scenario = workspace.root().join("scenarios/substation.toml");
+    let scenario = workspace.root().join("scenarios/diamond.toml");
     let program = python.with_file_name("taktos");
     run_to_end(Command::new(program).arg("check").arg(scenario))?;
     println!("installed and judged in {:.1?}", begun.elapsed());
@@ -115,26 +116,20 @@ fn wheels() -> Vec<PathBuf> {
 
 /// Returns the interpreter of an environment with these packages, which is kept.
 fn environment(name: &str, packages: &[&str]) -> Result<PathBuf, Failure> {
-    let stamp = target_folder()
-        .join("python")
-        .join(name)
-        .join("packages.txt");
+    let folder = environments().join(name);
+    let stamp = folder.join("packages.txt");
     let wanted = packages.join("\n");
-    let python = stamp.with_file_name("bin").join("python");
     if fs::read_to_string(&stamp).is_ok_and(|made| made == wanted) {
-        return Ok(python);
+        return Ok(folder.join("bin/python"));
     }
-    let python = fresh_environment(name)?;
+    let python = python::empty_environment(&folder)?;
     pip(&python, packages)?;
     fs::write(&stamp, wanted).map_err(Failure::at(&stamp))?;
     Ok(python)
 }
 
-fn fresh_environment(name: &str) -> Result<PathBuf, Failure> {
-    let folder = target_folder().join("python").join(name);
-    let venv = ["-m", "venv", "--clear"];
-    run_to_end(Command::new("python3").args(venv).arg(&folder))?;
-    Ok(folder.join("bin/python"))
+fn environments() -> PathBuf {
+    target_folder().join("python")
 }
 
 fn pip(python: &Path, packages: &[&str]) -> Result<(), Failure> {
