@@ -212,12 +212,12 @@ def analyze(
     if multiplexing is not None:
         inner = inner.with_multiplexing(multiplexing)
     text = inner.analyze(method, list(without), list(flows), int(budget_s * 1e9))
-    return Bounds(json.loads(text))
+    return Bounds(text)
 
 
 def check(scenario: Scenario) -> Admission:
     """Says which flows of a scenario would be admitted, with which guarantee."""
-    return Admission(json.loads(scenario._inner.check()))
+    return Admission(scenario._inner.check())
 
 
 def certify(scenario: Scenario) -> Certificate:
@@ -233,7 +233,7 @@ def verify(certificate: Union[Certificate, StrPath]) -> Proof:
         text = certificate.text
     else:
         text = Path(certificate).read_text(encoding="utf-8")
-    return Proof(json.loads(_taktos.verify(text)))
+    return Proof(_taktos.verify(text))
 
 
 def run(
@@ -250,4 +250,4 @@ def run(
         raise InputError(
             f"world: there is `sim` here, and no {world!r}; `taktos run FILE --world lab` has real frames"
         )
-    return Run(json.loads(scenario._inner.run(seed, duration)))
+    return Run(scenario._inner.run(seed, duration))

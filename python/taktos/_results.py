@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import cached_property
 from html import escape
 from typing import Any, Iterator, Mapping, Optional, Sequence
 
@@ -16,9 +18,14 @@ class Report(Mapping[str, Any]):
     _columns: Sequence[tuple[str, str]] = ()
     _name = "name"
 
-    def __init__(self, data: dict[str, Any]) -> None:
-        #: The document, as the command prints it with ``--json``.
-        self.data = data
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """The document, as the command prints it with ``--json``. It is taken apart when it
+        is first looked at."""
+        return json.loads(self._text)
 
     @property
     def flows(self) -> list[dict[str, Any]]:

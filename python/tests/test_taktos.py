@@ -266,6 +266,7 @@ def test_ctrl_c_ends_the_command():
 
 
 def test_the_document_says_what_to_write(tmp_path, monkeypatch):
+    pytest.importorskip("pandas"), pytest.importorskip("networkx")
     text = (ROOT / "docs/python.md").read_text()
     block = text.split("```python\n")[1].split("```")[0]
     (tmp_path / "network.json").write_text(SAIHU.read_text())
