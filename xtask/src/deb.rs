@@ -6,6 +6,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use crate::cargo::Cargo;
 use crate::failure::Failure;
+use crate::wheel::run_to_end;
 use crate::workspace::Workspace;
 
 /// What is put into the package beside the program, by `Cargo.toml` of `taktos`.
@@ -110,14 +111,4 @@ fn try_out(root: &Path, package: &Path) -> Result<ExitCode, Failure> {
     let tried = run_to_end(apart.arg(script).arg(package).arg(&fresh));
     let _ = fs::remove_dir_all(&fresh);
     tried.map(|()| ExitCode::SUCCESS)
-}
-
-/// Runs a command to its end.
-fn run_to_end(command: &mut Command) -> Result<(), Failure> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(Failure::Missing(format!("{name} ended with {status}"))),
-        Err(error) => Err(Failure::Program { name, error }),
-    }
 }

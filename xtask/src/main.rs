@@ -34,6 +34,7 @@ mod stall_watch;
 mod switch_tests;
 mod test_run;
 mod tidy;
+mod wheel;
 mod workspace;
 
 use std::process::ExitCode;
@@ -66,6 +67,9 @@ usage: cargo xtask JOB
   deb                makes the Debian package, with cargo-deb; --quick without LTO; --try
       [--quick] [--try]  installs, runs, upgrades and removes it in a fresh Debian, as root,
                      with the Debian package mmdebstrap
+  wheel              makes the package for Python, with maturin from PyPI; --quick without
+      [--quick] [--try]  LTO; --try installs it in a fresh environment and runs its tests
+  notebooks          runs docs/notebooks with the wheel that was made last
   same-meaning       compares the switch's core with its program in the kernel, on random
       [--pairs NUMBER]   tables and frames (1,000,000); needs root
       [--seed NUMBER]
@@ -137,6 +141,8 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["bpf"] => bpf::run(&workspace),
         ["deny"] => deny::run(&workspace),
         ["deb", words @ ..] => deb::run(&workspace, words),
+        ["wheel", words @ ..] => wheel::run(&workspace, words),
+        ["notebooks"] => wheel::notebooks(&workspace),
         ["bench"] => bench::run(&workspace),
         ["rivals", ..] => rivals::run(&workspace, &arguments[1..]),
         ["fuzz"] => fuzz::run(&workspace, None),

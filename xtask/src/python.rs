@@ -27,11 +27,7 @@ pub fn environment(workspace: &Workspace, name: &str) -> Result<PathBuf, Failure
         return Ok(python);
     }
     println!("{name}: installing its packages into {}", folder.display());
-    let venv = ["-m", "venv", "--clear"];
-    if !succeeds(Command::new("python3").args(venv).arg(&folder)) {
-        let sentence = "there is no Python 3 with its module venv: apt-get install python3-venv";
-        return Err(Failure::Missing(sentence.to_owned()));
-    }
+    empty_environment(&folder)?;
     let install = ["-m", "pip", "install", "--quiet", "--no-deps"];
     let mut pip = Command::new(&python);
     pip.args(install)
@@ -46,6 +42,21 @@ pub fn environment(workspace: &Workspace, name: &str) -> Result<PathBuf, Failure
     let stamp = folder.join(STAMP);
     fs::write(&stamp, packages).map_err(Failure::at(&stamp))?;
     Ok(python)
+}
+
+/// Makes an environment without packages in place of what `folder` was, and returns its
+/// interpreter.
+///
+/// # Errors
+///
+/// If Python or its module `venv` is not there.
+pub fn empty_environment(folder: &Path) -> Result<PathBuf, Failure> {
+    let venv = ["-m", "venv", "--clear"];
+    if !succeeds(Command::new("python3").args(venv).arg(folder)) {
+        let sentence = "there is no Python 3 with its module venv: apt-get install python3-venv";
+        return Err(Failure::Missing(sentence.to_owned()));
+    }
+    Ok(folder.join("bin/python"))
 }
 
 /// Returns the folder of a package in the environment of `python`.

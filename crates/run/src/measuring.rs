@@ -9,6 +9,7 @@
 //! | [`captures`] | what others captured, and how to have it analysed |
 //! | [`conditions`] | the machine on which it is measured |
 //! | [`emulated_relay`] | a device of a profile between namespaces |
+//! | [`invocation`] | how this program was started, and is started again |
 //! | [`own_profile`] | what a Taktos switch does on this machine, kept from run to run |
 //! | [`recordings`] | traffic that is to be sent again |
 //! | [`resumed`] | a plan that goes on where it was interrupted |
@@ -18,6 +19,7 @@
 pub mod captures;
 pub mod conditions;
 pub mod emulated_relay;
+pub mod invocation;
 pub mod own_profile;
 pub mod recordings;
 pub mod resumed;

@@ -9,6 +9,8 @@ use linux::scheduling;
 use measure::measurement::Machine;
 use units::{Duration, Instant};
 
+use super::invocation;
+
 const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 const LOAD: &str = "/proc/loadavg";
 const PROCESSORS: &str = "/proc/cpuinfo";
@@ -69,10 +71,11 @@ impl Record {
 
 /// Returns what was typed, the program by its name alone.
 fn command() -> String {
-    let words = std::env::args().skip(1);
+    let words = invocation::words();
+    let words = words.iter().map(|word| word.to_string_lossy());
     let words = words.map(|word| match word.contains(char::is_whitespace) {
         true => format!("'{word}'"),
-        false => word,
+        false => word.into_owned(),
     });
     std::iter::once("taktos".to_owned())
         .chain(words)

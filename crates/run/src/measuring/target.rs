@@ -15,7 +15,7 @@ use sim::tester::{CoreSwitch, SmallSwitch, Taught, VirtualTester};
 use thiserror::Error;
 use units::{BitRate, Duration};
 
-use super::emulated_relay;
+use super::{emulated_relay, invocation};
 
 /// What targets there are, in the words of the command line.
 pub const TARGETS: &[(&str, &str)] = &[
@@ -295,7 +295,7 @@ impl Target {
     pub fn open(&self, wanted: &Wanted) -> Result<Box<dyn Tester>, TesterError> {
         let subject = match self {
             Self::Taktos(engine) => DeviceUnderTest::Taktos {
-                program: std::env::current_exe()?,
+                program: invocation::program()?,
                 engine: *engine,
             },
             Self::OpenVswitch(carried) => DeviceUnderTest::OpenVswitch(*carried),
