@@ -17,6 +17,7 @@ mod flows;
 mod modes;
 mod network;
 mod profiles;
+mod protection;
 mod recordings;
 mod settings;
 mod traffic;

@@ -291,7 +291,7 @@ impl Promises {
     fn unseen(topology: &Topology, flow: &Flow, tree: &Tree) -> Option<Verdict> {
         let spared = !topology.broken.is_empty() && Self::is_carried_without(topology, flow);
         let is_missed = |link: &LinkEnds| {
-            !topology.view.is_up(*link) && !(spared && topology.broken.contains(link))
+            !(topology.view.is_up(*link) || spared && topology.broken.contains(link))
         };
         if let Some(link) = tree.links().find(is_missed) {
             let state = match topology.broken.contains(&link) {

@@ -132,13 +132,14 @@ impl SimWorld {
 impl Watched {
     /// Tells whoever watches what the controller has said.
     fn pass_on(&self, said: &[Said]) {
+        let Some(tell) = &self.tell else { return };
         for Said { at, what } in said.iter().cloned() {
             let told = match what {
                 Saying::Notice(notice) => Told::Notice { at, notice },
                 Saying::Reply(id, reply) => Told::Reply { at, id, reply },
             };
             // Who has gone does not want to know.
-            let _ = self.tell.as_ref().map(|tell| tell.send(told));
+            let _ = tell.send(told);
         }
     }
 }

@@ -15,7 +15,8 @@ use crate::format::FLOW_IMPORT;
 use crate::mistake::{Mistake, quote};
 use crate::problem::{Problems, TextSpan};
 use crate::read::Loader;
-use crate::read::flows::{FlowReader, Terms, check_heart_beat, excess_goes_on, protection};
+use crate::read::flows::{FlowReader, Terms};
+use crate::read::protection::{check_heart_beat, excess_goes_on, protection};
 use crate::record::{LayeredTable, records};
 use crate::shape::is_name;
 use crate::{

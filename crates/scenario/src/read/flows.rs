@@ -6,10 +6,7 @@ use std::net::Ipv4Addr;
 use toml::de::DeTable;
 use units::Duration;
 
-use crate::format::{
-    COVERS_ANY, EXCESS_BEST_EFFORT, FLOW, PROTECTION_FAST_FAILOVER, PROTECTION_HEART_BEAT,
-    PROTECTION_RESTORE, PROTECTION_SEAMLESS,
-};
+use crate::format::FLOW;
 use crate::limits::{MOST_FLOWS, MOST_GROUPS, MOST_RECEIVERS};
 use crate::mistake::Mistake;
 use crate::names::Names;
@@ -17,6 +14,7 @@ use crate::plan::PlannedNetwork;
 use crate::problem::{Problems, TextSpan};
 use crate::read::Loader;
 use crate::read::modes::{LevelReader, Levels};
+use crate::read::protection::{check_heart_beat, excess_goes_on, protection};
 use crate::read::recordings::Recordings;
 use crate::read::traffic::{TrafficKind, Values};
 use crate::record::LayeredTable;
@@ -522,72 +520,6 @@ fn check_template(template: &LayeredTable<'_>, problems: &mut Problems) {
     }
     if let Some(kind) = TrafficKind::of(template) {
         kind.check_meaning(template, problems);
-    }
-}
-
-pub(super) fn excess_goes_on(record: &LayeredTable<'_>) -> bool {
-    record.choice("excess") == Some(EXCESS_BEST_EFFORT)
-}
-
-pub(super) fn protection(record: &LayeredTable<'_>, problems: &mut Problems) -> Protection {
-    let wanted = record.choice("protection");
-    let is_local = wanted == Some(PROTECTION_FAST_FAILOVER);
-    let beats = wanted == Some(PROTECTION_HEART_BEAT);
-    let is_protected = is_local || beats || wanted == Some(PROTECTION_RESTORE);
-    if is_protected && !record.has("interruption") {
-        problems.report(
-            record.place_of("protection"),
-            record.missing("interruption"),
-        );
-    }
-    for key in ["interruption", "covers"] {
-        if !is_protected && record.has(key) {
-            let mistake = Mistake::Contradiction {
-                sentence: format!("`{key}` is promised to protected flows only"),
-                help: "add `protection = \"restore\"` or `\"fast-failover\"`".to_owned(),
-            };
-            problems.report(record.place_of(key), mistake);
-        }
-    }
-    let covers_any_fault = record.choice("covers") == Some(COVERS_ANY);
-    if beats && record.has("covers") && !covers_any_fault {
-        let mistake = Mistake::Contradiction {
-            sentence: "heart-beats cover more than that".to_owned(),
-            help: "leave `covers` out".to_owned(),
-        };
-        problems.report(record.place_of("covers"), mistake);
-    }
-    match record.time("interruption") {
-        Some(interruption) if beats => Protection::HeartBeat { interruption },
-        Some(interruption) if is_local => Protection::FastFailover {
-            interruption,
-            covers_any_fault,
-        },
-        Some(interruption) if is_protected => Protection::Restore {
-            interruption,
-            covers_any_fault,
-        },
-        Some(_) | None if record.choice("protection") == Some(PROTECTION_SEAMLESS) => {
-            Protection::Seamless
-        }
-        Some(_) | None => Protection::None,
-    }
-}
-
-/// Reports a flow whose frames are to be heart-beats and that is not sent all the time.
-pub(super) fn check_heart_beat(
-    protection: Protection,
-    is_periodic: bool,
-    record: &LayeredTable<'_>,
-    problems: &mut Problems,
-) {
-    if matches!(protection, Protection::HeartBeat { .. }) && !is_periodic {
-        let mistake = Mistake::Contradiction {
-            sentence: "its frames are no heart-beats: only Sampled Values are sent all the time"
-                .to_owned(),
-            help: "take `fast-failover`, with `covers = \"any\"` for silent faults".to_owned(),
-        };
-        problems.report(record.place_of("protection"), mistake);
     }
 }
 
