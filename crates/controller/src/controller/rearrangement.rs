@@ -141,10 +141,11 @@ impl Promises {
     /// Has flows that pass drained switches go another way, as far as there is one beside all
     /// that is promised. What two ways carry stays: it is whole without one of them.
     pub(super) fn lead_off_drained(&mut self, ctx: &mut Context, network: &mut Network) {
-        if ctx.drained.is_empty() || self.reservations.slowdown().is_none() {
+        if ctx.drained.is_empty() || self.reservations.has_levels() {
             return;
         }
-        let passes = |way: &Tree| !between(way).is_disjoint(&ctx.drained);
+        let drained = ctx.drained.clone();
+        let passes = |way: &Tree| !between(way).is_disjoint(&drained);
         let flows = network.owners.flows.iter();
         let flows: Vec<Flow> = flows
             .filter(|flow| {
@@ -155,9 +156,12 @@ impl Promises {
             .cloned()
             .collect();
         for flow in flows {
-            let mut ways = self.other_ways(&network.topology, &flow);
-            ways.retain(|way| between(way).is_disjoint(&ctx.drained));
-            for base in ways {
+            let requirement = &flow.admission.requirement;
+            let usual = self.ways(ctx, &network.topology, requirement);
+            let usual = usual.ok().map(|course| course.ways.base.clone());
+            let others = self.other_ways(&network.topology, &flow);
+            let ways = usual.into_iter().chain(others);
+            for base in ways.filter(|way| !passes(way)) {
                 let beside = self.reserve_beside(ctx, &network.topology, &flow, base);
                 if let Some((admission, reserved)) = beside {
                     self.propose_way(ctx, network, (flow.id, reserved), &admission);

@@ -460,7 +460,7 @@ fn decisions(replies: &[Reply]) -> Vec<Decision> {
     }
 }
 
-fn fitted(switches: u64, links: &[(u64, u64)]) -> Network {
+pub fn fitted(switches: u64, links: &[(u64, u64)]) -> Network {
     let mut network = Network::with(switches, links, |known| {
         *known = following(switches, links);
     });

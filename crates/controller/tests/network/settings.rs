@@ -10,6 +10,8 @@ use controller::{Reply, Request};
 use units::{Delay, Duration};
 use wire::openflow::{DatapathId, PortNumber};
 
+use crate::DIAMOND;
+use crate::budgets::fitted;
 use crate::fake::{Network, group, requirement};
 
 /// One link from 1 to 3 that takes long, and two that do not.
@@ -110,13 +112,17 @@ fn way(network: &mut Network) -> Vec<String> {
 /// what is not, and what comes later goes around it as well.
 #[test]
 fn what_passes_a_drained_switch_goes_around_it_make_before_break() {
-    let mut network = Network::new(4, &[(1, 2), (2, 4), (1, 3), (3, 4)]);
-    network.connect_all();
-    network.pass(Duration::from_secs(3));
-    network
-        .admit(requirement("trip", 1, &[4], group(1)))
-        .unwrap();
-    add(&mut network, 1, 4);
+    let fixed = Network::started(4, &DIAMOND);
+    for mut network in [fixed, fitted(4, &DIAMOND)] {
+        network
+            .admit(requirement("trip", 1, &[4], group(1)))
+            .unwrap();
+        add(&mut network, 1, 4);
+        drain_and_use_again(network);
+    }
+}
+
+fn drain_and_use_again(mut network: Network) {
     assert_eq!(way(&mut network), ["s1", "s2", "s4"]);
 
     network.request(drained(&[2]));
