@@ -131,7 +131,10 @@ fn drain_and_use_again(mut network: Network) {
     assert_eq!(way(&mut network), ["s1", "s3", "s4"]);
     assert_eq!(routes(&mut network), ["1 3 4", "4 3 1"]);
     let later = network.admit(requirement("later", 1, &[4], group(2)));
-    assert_eq!(later.unwrap().route.switches, ["s1", "s3", "s4"]);
+    assert_eq!(
+        later.expect("it has room").route.switches,
+        ["s1", "s3", "s4"]
+    );
     // Nobody is cut off who has no other way.
     network.request(drained(&[2, 3]));
     network.pass(Duration::from_secs(3));
@@ -140,7 +143,10 @@ fn drain_and_use_again(mut network: Network) {
 
     network.request(drained(&[]));
     let back = network.admit(requirement("back", 1, &[4], group(3)));
-    assert_eq!(back.unwrap().route.switches, ["s1", "s2", "s4"]);
+    assert_eq!(
+        back.expect("it has room").route.switches,
+        ["s1", "s2", "s4"]
+    );
 }
 
 fn by(metric: Metric) -> Request {
