@@ -317,6 +317,9 @@ impl Session {
         {
             self.frame_heard = at;
             self.frames_deaf = Duration::ZERO;
+            if self.heard.is_some_and(|heard| at > heard) {
+                self.deaf = Duration::ZERO;
+            }
         }
     }
 
@@ -485,8 +488,8 @@ impl Session {
     }
 
     fn expires(&self) -> Option<Instant> {
-        let heard = self.heard? + self.deaf;
-        Some(heard.max(self.frame_heard) + self.detection_time()?)
+        let heard = self.heard?.max(self.frame_heard);
+        Some(heard + self.detection_time()? + self.deaf)
     }
 
     /// Returns when to come back at the latest.

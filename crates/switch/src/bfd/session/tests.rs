@@ -484,3 +484,22 @@ proptest! {
         prop_assert!(!pair.ends[0].is_live());
     }
 }
+
+/// Frames of others kept it up for long; who comes late then is given what he was late, once.
+#[test]
+fn a_late_look_behind_frames_of_others_is_put_off_once_and_by_no_more() {
+    let mut pair = Pair::up([config(1_000, 3), config(1_000, 3)]);
+    let last = pair.now + Duration::from_ms(100);
+    let end = &mut pair.ends[0];
+    end.hear_frame(last, false);
+    let late = Duration::from_us(400);
+    let expires = last + Duration::from_ms(3);
+    while end.take(expires + late).is_some() {}
+
+    end.advance(expires + late);
+
+    assert_eq!(end.state(), State::Up);
+    assert_eq!(end.expires(), Some(expires + late));
+    end.advance(expires + late);
+    assert_eq!(end.state(), State::Down);
+}
