@@ -5,6 +5,7 @@ pub(crate) mod analyze;
 mod certify;
 pub(crate) mod check;
 mod client;
+mod cluster;
 mod config_file;
 mod controller;
 mod exit;
@@ -67,6 +68,8 @@ enum Command {
     /// Run a controller for real switches, and the interface by which programs ask
     /// it.
     Controller(Box<controller::ControllerArgs>),
+    /// Write what machines need whose controllers are one, or check that.
+    Cluster(cluster::ClusterArgs),
     /// Run a switch on existing interfaces, or show what a running one does.
     Switch(Box<switch::SwitchArgs>),
     /// Show the network that a running controller knows.
@@ -278,6 +281,7 @@ pub fn run_with(given: Vec<OsString>) -> u8 {
         Command::Verify(arguments) => verify::verify(&arguments),
         Command::Export(arguments) => export::export(&arguments),
         Command::Controller(arguments) => controller::controller(&arguments),
+        Command::Cluster(arguments) => cluster::cluster(&arguments),
         Command::Switch(arguments) => switch::switch(&arguments),
         Command::Topology(arguments) => client::topology::topology(&arguments),
         Command::Hosts(arguments) => client::hosts::hosts(&arguments),

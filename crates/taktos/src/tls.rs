@@ -168,11 +168,16 @@ impl TlsFiles {
     }
 }
 
-fn provider() -> Arc<rustls::crypto::CryptoProvider> {
+pub(crate) fn provider() -> Arc<rustls::crypto::CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
-fn roots(path: &Path) -> Result<RootCertStore, TlsError> {
+/// Reads the authorities in a file.
+///
+/// # Errors
+///
+/// If it cannot be read, or holds none.
+pub(crate) fn roots(path: &Path) -> Result<RootCertStore, TlsError> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates(path)? {
         roots
@@ -183,7 +188,11 @@ fn roots(path: &Path) -> Result<RootCertStore, TlsError> {
 }
 
 /// Reads at least one certificate.
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+///
+/// # Errors
+///
+/// If the file cannot be read, or holds none.
+pub(crate) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     match read {
         Ok(certificates) if certificates.is_empty() => Err(unusable(path, "no certificate in it")),

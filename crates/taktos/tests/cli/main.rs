@@ -11,6 +11,7 @@ mod client;
 #[expect(dead_code, reason = "tests of the store do more with members")]
 #[path = "../../../store/src/etcd/tests/cluster.rs"]
 mod cluster;
+mod cluster_files;
 mod config_file;
 mod controller;
 mod etcd;

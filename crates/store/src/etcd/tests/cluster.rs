@@ -28,8 +28,8 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Starts members, or says loudly that there is no etcd.
-    pub fn start_or_skip(test: &str, count: usize, extras: Extras) -> Option<Self> {
+    /// Returns the program, or says loudly that there is none.
+    pub fn program_or_skip(test: &str) -> Option<OsString> {
         let program = std::env::var_os("TAKTOS_ETCD").unwrap_or_else(|| "etcd".into());
         if Command::new(&program).arg("--version").output().is_err() {
             let required = std::env::var_os("TAKTOS_REQUIRE_NEIGHBOURS").is_some();
@@ -38,6 +38,12 @@ impl Cluster {
             let _ = writeln!(std::io::stderr(), "\n{notice}\n");
             return None;
         }
+        Some(program)
+    }
+
+    /// Starts members, or says loudly that there is no etcd.
+    pub fn start_or_skip(test: &str, count: usize, extras: Extras) -> Option<Self> {
+        let program = Self::program_or_skip(test)?;
         let ports = free_ports(2 * count);
         let mut cluster = Self {
             folder: tempfile::tempdir().unwrap(),
