@@ -4,6 +4,7 @@
 //! the caller's thread looks for signals: Ctrl-C ends it, and nothing is left of it. Texts
 //! are JSON; `taktos/__init__.py` makes objects of them.
 
+mod capture;
 mod scenario;
 
 use std::ffi::OsString;
@@ -200,6 +201,8 @@ fn _taktos(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scenario::Scenario>()?;
     module.add_function(wrap_pyfunction!(read_network, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::read_scenario, module)?)?;
+    module.add_class::<capture::Frames>()?;
+    module.add_function(wrap_pyfunction!(capture::read_capture, module)?)?;
     module.add_function(wrap_pyfunction!(verify, module)?)?;
     module.add_function(wrap_pyfunction!(command, module)?)
 }

@@ -1,8 +1,9 @@
 //! A scenario, and what can be done with it.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use ::scenario::Capture;
 use pyo3::prelude::*;
 use run::experiment::{Admission, Audience, Discovered, ExperimentError};
 use serde_json::json;
@@ -16,15 +17,31 @@ pub struct Scenario {
     scenario: scenario::Scenario,
 }
 
-/// Nobody is told how a run goes.
-struct Nobody;
+/// Tells a function of Python how far a run is, in seconds of it.
+struct Told<'a> {
+    listener: Option<Py<PyAny>>,
+    /// Ends the run, where the function has raised something.
+    stop: &'a AtomicBool,
+    raised: Option<PyErr>,
+}
 
-impl Audience for Nobody {
+impl Audience for Told<'_> {
     fn built(&mut self, _: units::Duration) {}
     fn discovered(&mut self, _: Discovered, _: units::Duration) {}
     fn decided(&mut self, _: &[Admission]) {}
-    fn running(&mut self, _: units::Duration, _: units::Duration) {}
     fn happened(&mut self, _: units::Duration, _: &str) {}
+
+    fn running(&mut self, elapsed: units::Duration, whole: units::Duration) {
+        let Some(listener) = &self.listener else {
+            return;
+        };
+        let seconds = [elapsed, whole].map(|it| it.as_ns() as f64 / 1e9);
+        let told = Python::attach(|py| listener.call1(py, (seconds[0], seconds[1])));
+        if let Err(error) = told {
+            self.stop.store(true, Ordering::Relaxed);
+            self.raised.get_or_insert(error);
+        }
+    }
 }
 
 #[pymethods]
@@ -78,8 +95,20 @@ impl Scenario {
         interruptible(py, |stop| library::certify(&self.scenario, stop))?.map_err(failed)
     }
 
-    fn run(&self, py: Python<'_>, seed: Option<u64>, duration: Option<&str>) -> PyResult<String> {
+    /// Runs it, and returns its report.
+    fn run(
+        &self,
+        py: Python<'_>,
+        seed: Option<u64>,
+        duration: Option<&str>,
+        captures: Option<PathBuf>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<String> {
         let mut scenario = self.scenario.clone();
+        scenario.measurement.capture = match captures {
+            Some(_) => Capture::Everything,
+            None => Capture::Nothing,
+        };
         scenario.seed = seed.unwrap_or(scenario.seed);
         if let Some(duration) = duration {
             scenario.duration = duration
@@ -93,8 +122,20 @@ impl Scenario {
                 )));
             }
         }
-        let ran = interruptible(py, |stop| library::simulate(&scenario, stop, &mut Nobody))?;
-        ran.map_err(failed)
+        let folder = captures.unwrap_or_default();
+        let (ran, raised) = interruptible(py, |stop| {
+            let mut told = Told {
+                listener: progress,
+                stop,
+                raised: None,
+            };
+            let ran = library::simulate(&scenario, &folder, stop, &mut told);
+            (ran, told.raised)
+        })?;
+        match raised {
+            Some(error) => Err(error),
+            None => ran.map_err(failed),
+        }
     }
 }
 

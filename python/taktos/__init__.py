@@ -23,9 +23,10 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any, Iterable, Optional, Union
+from typing import Any, Callable, Iterable, Optional, Union
 
 from . import _taktos
+from ._captures import Capture, Frame
 from ._frames import network_text
 from ._results import Admission, Bounds, Proof, Report, Run
 from ._taktos import InputError, RunError, __version__
@@ -33,7 +34,9 @@ from ._taktos import InputError, RunError, __version__
 __all__ = [
     "Admission",
     "Bounds",
+    "Capture",
     "Certificate",
+    "Frame",
     "InputError",
     "Network",
     "Proof",
@@ -46,6 +49,7 @@ __all__ = [
     "certify",
     "check",
     "network",
+    "read_capture",
     "read_network",
     "read_saihu",
     "read_scenario",
@@ -236,18 +240,36 @@ def verify(certificate: Union[Certificate, StrPath]) -> Proof:
     return Proof(_taktos.verify(text))
 
 
+def read_capture(path: StrPath) -> Capture:
+    """Returns the frames of a pcap or pcapng file. Raises :class:`InputError` if it is none."""
+    capture = Capture(Path(path))
+    len(capture)
+    return capture
+
+
 def run(
     scenario: Scenario,
     world: str = "sim",
     *,
     seed: Optional[int] = None,
     duration: Optional[str] = None,
+    captures: Optional[StrPath] = None,
+    progress: Optional[Callable[[float, float], object]] = None,
 ) -> Run:
     """Runs a scenario in virtual time and judges every promise. The same ``seed`` gives the
     same run, to the byte; ``duration`` is as in a scenario, ``"200 ms"``. Real frames in
-    namespaces need processes of their own: ``taktos run FILE --world lab``."""
+    namespaces need processes of their own: ``taktos run FILE --world lab``.
+
+    ``captures`` is a folder for what was seen on each link: ``Run.captures`` has a
+    :class:`Capture` for each. ``progress`` is told again and again how many seconds have been
+    run, and how many there are; what it raises ends the run."""
     if world != "sim":
         raise InputError(
             f"world: there is `sim` here, and no {world!r}; `taktos run FILE --world lab` has real frames"
         )
-    return Run(scenario._inner.run(seed, duration))
+    folder = None if captures is None else os.fspath(captures)
+    if folder is not None and Path(folder).is_dir() and any(Path(folder).iterdir()):
+        raise InputError(f"captures: {folder} has files in it: name a folder that is empty, or not there")
+    text = scenario._inner.run(seed, duration, folder, progress)
+    found = sorted(Path(folder).glob("*.pcapng")) if folder is not None else []
+    return Run(text, {path.stem: Capture(path) for path in found})

@@ -7,6 +7,8 @@ from functools import cached_property
 from html import escape
 from typing import Any, Iterator, Mapping, Optional, Sequence
 
+from ._captures import Capture
+
 #: How many rows a notebook shows.
 MOST_SHOWN = 200
 
@@ -155,6 +157,11 @@ class Run(Report):
         ("lost", "lost"),
         ("verdict", "verdict"),
     )
+
+    def __init__(self, text: str, captures: Optional[dict[str, Capture]] = None) -> None:
+        super().__init__(text)
+        #: What was seen on each link, where that was asked for.
+        self.captures = captures or {}
 
     @property
     def ok(self) -> bool:

@@ -277,3 +277,41 @@ def test_the_document_says_what_to_write(tmp_path, monkeypatch):
     exec(block, names)
 
     assert names["bounds"].ok
+
+
+def test_captures_hold_the_frames_of_the_report(pair, tmp_path):
+    run = taktos.run(pair, captures=tmp_path / "captures")
+
+    at_receiver = next(capture for name, capture in run.captures.items() if "h2" in name)
+    sent = [frame for frame in at_receiver if frame.length == 302]
+    assert len(sent) == run["control"]["received"] > 0
+    assert sent == sorted(sent, key=lambda frame: frame.time_ns)
+    assert all(len(frame.data) == 302 and frame.interface == "h2" for frame in sent)
+    assert at_receiver[-1] == list(at_receiver)[-1]
+    with pytest.raises(IndexError):
+        at_receiver[len(at_receiver)]
+    with pytest.raises(taktos.InputError, match="has files in it"):
+        taktos.run(pair, captures=tmp_path / "captures")
+
+
+def test_no_capture_is_read_from_another_file(tmp_path):
+    (tmp_path / "no.pcapng").write_bytes(b"no capture" * 100)
+
+    with pytest.raises(taktos.InputError, match="no.pcapng"):
+        taktos.read_capture(tmp_path / "no.pcapng")
+    with pytest.raises(FileNotFoundError):
+        taktos.read_capture(tmp_path / "none.pcapng")
+
+
+def test_progress_is_told_and_may_end_the_run(pair):
+    told = []
+
+    taktos.run(pair, progress=lambda *seconds: told.append(seconds))
+
+    assert told and all(0 <= done <= whole for done, whole in told)
+
+    def give_up(done, whole):
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        taktos.run(pair, progress=give_up)

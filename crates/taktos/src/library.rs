@@ -1,6 +1,7 @@
 //! What the program finds out, as documents: for programs in the same process, such as the
 //! package for Python. They are those that the commands print with `--json`.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use certificate::{Certificate, Unreadable};
@@ -53,17 +54,22 @@ pub fn verify(text: &str) -> Result<String, Unreadable> {
     Certificate::read(text).map(|certificate| cli::verify::document_of(&certificate))
 }
 
-/// Runs a scenario in virtual time and returns its report.
+/// Runs a scenario in virtual time and returns its report. The captures that it asks for are
+/// written to `captures`.
 ///
 /// # Errors
 ///
 /// As [`Experiment::run`].
 pub fn simulate(
     scenario: &Scenario,
+    captures: &Path,
     stop: &AtomicBool,
     audience: &mut dyn Audience,
 ) -> Result<String, ExperimentError> {
-    let experiment = Experiment::deciding(scenario, stop);
+    let experiment = Experiment {
+        captures: captures.to_owned(),
+        ..Experiment::deciding(scenario, stop)
+    };
     let report = experiment.run(WorldChoice::Sim(SimEngine::Tables), audience)?;
     Ok(report.to_json(ShownFlows::All))
 }
