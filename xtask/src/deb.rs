@@ -37,7 +37,8 @@ pub fn run(workspace: &Workspace, words: &[&str]) -> Result<ExitCode, Failure> {
         let sentence = "this needs cargo-deb: cargo install cargo-deb --locked";
         return Err(Failure::Missing(sentence.to_owned()));
     }
-    let built = Cargo::new(workspace).run(&["build", "-p", "taktos", "--profile", profile])?;
+    let built =
+        Cargo::new(workspace).run(&["build", "-p", "taktos", "--locked", "--profile", profile])?;
     if !built {
         return Ok(ExitCode::FAILURE);
     }

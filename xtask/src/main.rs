@@ -24,6 +24,7 @@ mod neighbours;
 mod origin;
 mod page;
 mod python;
+mod release;
 mod repeat_run;
 mod rivals;
 mod rooms;
@@ -69,6 +70,10 @@ usage: cargo xtask JOB
                      with the Debian package mmdebstrap
   wheel              makes the package for Python, with maturin from PyPI; --quick without
       [--quick] [--try]  LTO; --try installs it in a fresh environment and runs its tests
+  release            makes what is given away, of the commit that is checked out: archive,
+      [--quick]          Debian package, wheel, bill of materials, notes, digests; --twice
+      [--twice]          makes all again and compares; needs cargo-deb, cargo-deny and
+                         cargo-cyclonedx
   notebooks          runs docs/notebooks with the wheel that was made last
   same-meaning       compares the switch's core with its program in the kernel, on random
       [--pairs NUMBER]   tables and frames (1,000,000); needs root
@@ -142,6 +147,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["deny"] => deny::run(&workspace),
         ["deb", words @ ..] => deb::run(&workspace, words),
         ["wheel", words @ ..] => wheel::run(&workspace, words),
+        ["release", words @ ..] => release::run(&workspace, words),
         ["notebooks"] => wheel::notebooks(&workspace),
         ["bench"] => bench::run(&workspace),
         ["rivals", ..] => rivals::run(&workspace, &arguments[1..]),
