@@ -146,7 +146,7 @@ fn list_packages(source: &Path, (commit, folder): (&Commit, &Path)) -> Result<()
     let bill = format!("taktos-{}.cdx", commit.version);
     let mut lister = build(source, commit);
     lister
-        .args(["cyclonedx", "--format", "json", "--describe", "crate"])
+        .args(["cyclonedx", "--format", "json", "--spec-version", "1.5"])
         .args(["--override-filename", &bill])
         .args(["--manifest-path", "crates/taktos/Cargo.toml"]);
     if !lister.status().is_ok_and(|it| it.success()) {
