@@ -256,7 +256,7 @@ fn a_switch_has_one_master_and_another_one_soon_after_that_is_gone() {
     });
 }
 
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     socket.local_addr().unwrap().port()
 }

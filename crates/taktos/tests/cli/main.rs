@@ -21,6 +21,7 @@ mod graceful_restart;
 mod instances;
 mod interruption;
 mod kernel_engine;
+mod linearizable;
 mod listeners;
 mod measurements;
 mod modes;
