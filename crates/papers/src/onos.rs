@@ -1,7 +1,9 @@
-//! The experiments of ONOS, on one instance.
+//! The experiments of ONOS: one instance decides, records are kept in memory, in a file, or in
+//! etcd of one, three and five members, as several instances share it.
 
 mod emulation;
 mod internet2;
+mod members;
 mod paths;
 mod stopwatch;
 mod table1;

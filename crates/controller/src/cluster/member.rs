@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 
 /// The version of the form of a record.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// The longest name or address of programs.
 const LONGEST: usize = 512;
 /// How many bits of a holder's number count its lives: so often it may have had an office.
@@ -55,6 +55,8 @@ pub struct Member {
     pub address: SocketAddr,
     /// Where programs ask it.
     pub url: String,
+    /// A digest of what all instances have to be told alike.
+    pub options: u64,
 }
 
 impl Member {
@@ -92,9 +94,10 @@ mod tests {
             // What follows from an interface of one machine means nothing to others.
             at: (IpAddr, u16),
             url in ".{0,40}",
+            options: u64,
         ) {
             let address = SocketAddr::from(at);
-            let member = Member { name, address, url };
+            let member = Member { name, address, url, options };
             let bytes = member.to_bytes();
 
             prop_assert_eq!(Member::from_bytes(&bytes), Some(member));

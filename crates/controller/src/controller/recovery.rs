@@ -80,6 +80,9 @@ impl Recovery {
         let link = network.topology.view.links()[link.index()].ends;
         ctx.outbox.notify(Event::LinkFound { link });
         ctx.promises_changed();
+        for end in link.both() {
+            network.topology.contests.forget_at(end);
+        }
         network.topology.link_trust.found(link);
         network.topology.prove_link(ctx, link);
         network.topology.keep_link(ctx, link);

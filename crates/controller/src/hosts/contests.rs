@@ -61,6 +61,12 @@ impl Contests {
         true
     }
 
+    /// Forgets who seemed to be at a port that turns out to lead to a switch: frames of others
+    /// pass there.
+    pub fn forget_at(&mut self, port: PortId) {
+        self.known.retain(|(_, at), _| *at != port);
+    }
+
     /// Returns the contests for a host that are not over, by port.
     pub fn of<'a>(
         &'a self,
@@ -101,6 +107,18 @@ mod tests {
         let shown = |now| contests.of(at(now), "h1").collect::<Vec<_>>();
         assert_eq!(shown(120), [(port(3), contest)]);
         assert_eq!(shown(121), []);
+    }
+
+    #[test]
+    fn where_a_switch_is_nobody_contests_anything() {
+        let mut contests = Contests::default();
+        contests.note(at(1), "h1", port(3));
+        contests.note(at(1), "h1", port(4));
+
+        contests.forget_at(port(3));
+
+        let left: Vec<_> = contests.of(at(2), "h1").map(|(at, _)| at).collect();
+        assert_eq!(left, [port(4)]);
     }
 
     #[test]

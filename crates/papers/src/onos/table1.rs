@@ -1,8 +1,6 @@
 //! `table1`: how long a switch and a link take to get into the view, ONOS Table 1.
 
-use std::path::PathBuf;
 use std::time::Duration;
-use std::{env, process};
 
 use controller::store::MemoryStore;
 use controller::store::Store;
@@ -12,6 +10,7 @@ use measure::reproduction::Row;
 use super::super::amounts::real;
 use super::super::{ExperimentOutcome, ExperimentSettings, Progress, Thoroughness, World};
 use super::emulation::Emulation;
+use super::members::{COUNTS, Folder, Members};
 use super::stopwatch::{Stillness, Times};
 use super::wide_area::WideArea;
 use store::EmbeddedStore;
@@ -22,10 +21,12 @@ const LINKS: usize = 162;
 
 /// Builds the network again and again.
 pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentOutcome {
-    let (in_memory, durable) = match settings.effort {
-        Thoroughness::Full => (20, 3),
-        Thoroughness::Quick => (2, 1),
+    let (in_memory, durable, counts) = match settings.effort {
+        Thoroughness::Full => (20, 3, &COUNTS[..]),
+        Thoroughness::Quick => (2, 1, &COUNTS[..1]),
     };
+    let shared = durable * u64::try_from(counts.len()).unwrap_or(u64::MAX);
+    let whole = in_memory + durable + shared;
     let map = WideArea::draw(settings.seed, SWITCHES, LINKS);
     let mut outcome = ExperimentOutcome {
         world: World::Process,
@@ -34,10 +35,10 @@ pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentO
     let mut times = Additions::default();
     for round in 1..=in_memory {
         times.measure(&map, MemoryStore::default());
-        progress(round, in_memory + durable);
+        progress(round, whole);
     }
     times.report("in process", [Some("0.099"), Some("0.075")], &mut outcome);
-    let folder = Folder::new(settings.seed);
+    let folder = Folder::new("table1");
     let mut times = Additions::default();
     for round in 1..=durable {
         let opened = EmbeddedStore::open(&folder.0.join(format!("{round}.store")));
@@ -45,14 +46,34 @@ pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentO
             Ok(store) => times.measure(&map, store),
             Err(error) => outcome.broken.push(error.to_string()),
         }
-        progress(in_memory + round, in_memory + durable);
+        progress(in_memory + round, whole);
     }
     times.report("durable", [Some("1.19"), Some("0.150")], &mut outcome);
+    for (place, count) in (0_u64..).zip(counts) {
+        let mut times = Additions::default();
+        let measured = Members::start(*count).and_then(|mut members| {
+            for round in 1..=durable {
+                times.measure(&map, members.store()?);
+                progress(in_memory + durable * (place + 1) + round, whole);
+            }
+            Ok(())
+        });
+        match measured {
+            Ok(()) => {
+                let how = format!("etcd of {count}");
+                times.report(&how, [Some("0.244"), Some("0.150")], &mut outcome);
+            }
+            Err(sentence) => outcome.remarks.push(sentence),
+        }
+    }
     outcome.remarks.push(format!(
-        "{SWITCHES} switches and {LINKS} links, drawn from the seed; one instance. A switch: all \
+        "{SWITCHES} switches and {LINKS} links, drawn from the seed; one instance decides. A switch: all \
          that the controller does from the connection to the event that the switch is there. A \
          link: the probe that completes it, until the event. Durable: after that each change is \
-         kept in a file, which is synchronised before the event counts; together: all switches of \
+         kept in a file, which is synchronised before the event counts. Etcd of so many: it is kept \
+         by that many members on this machine instead, on whose answer the event waits, and from \
+         which as many instances could go on; beside it stands the paper with three instances. \
+         Together: all switches of \
          the network in one transaction, as when they connect at once. Beside in process stands \
          the paper's best (Infiniband, kernel bypass), beside durable its new data model for a \
          switch and the same with Protocol Buffers for a link."
@@ -140,22 +161,5 @@ impl Additions {
                 .ours(real(self.switch.count() + self.link.count())),
         ]);
         outcome.rows.extend(self.stillness.rows());
-    }
-}
-
-/// A folder for stores, gone in the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(seed: u64) -> Self {
-        let name = format!("taktos-onos-table1-{}-{seed}", process::id());
-        Self(env::temp_dir().join(name))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What cannot be removed is in the folder for what is not needed.
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -1,7 +1,7 @@
 //! `table2`: a link breaks, and a thousand flows take another way, ONOS Table 2.
 
 use controller::northbound::Decision;
-use controller::store::MemoryStore;
+use controller::store::{MemoryStore, Store};
 use controller::{Input, Reply, Request};
 use measure::reproduction::Row;
 use switch::Link;
@@ -208,7 +208,7 @@ impl<'m> BrokenLinkTrial<'m> {
 /// # Panics
 ///
 /// If one is refused.
-pub fn admit(emulation: &mut Emulation<MemoryStore>, requirements: Vec<controller::Requirement>) {
+pub fn admit<S: Store>(emulation: &mut Emulation<S>, requirements: Vec<controller::Requirement>) {
     let asked = requirements.len();
     emulation.request(Request::Admit(requirements));
     emulation.settle();

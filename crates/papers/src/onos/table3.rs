@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use controller::store::MemoryStore;
+use controller::store::{MemoryStore, Store};
 use controller::{Event, Request};
 use measure::reproduction::Row;
 use units::Seeded;
@@ -10,13 +10,14 @@ use units::Seeded;
 use super::super::amounts::real;
 use super::super::{ExperimentOutcome, ExperimentSettings, Progress, Thoroughness, World};
 use super::emulation::Emulation;
+use super::members::{COUNTS, Members};
 use super::paths::{PathTerms, pairs_apart, requirement};
 use super::stopwatch::{Start, Stillness, Times};
 use super::table2::{HOPS, LINKS, SWITCHES, admit};
 use super::wide_area::WideArea;
 
-const SUSTAINED: &str = "all that the controller does, from the request to the last answer to a barrier, records kept \
-     in memory included";
+const SUSTAINED: &str = "all that the controller does, from the request to the last answer to a barrier, keeping \
+     records included";
 
 #[derive(Clone, Copy)]
 struct Amounts {
@@ -59,23 +60,39 @@ pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentO
         PathTerms::Protected,
         PathTerms::BestEffort,
     ];
-    let steps = amounts.repetitions * 3;
-    for (terms, done) in kinds
-        .into_iter()
-        .zip((0..).step_by(usize_of(amounts.repetitions)))
-    {
-        let mut trial = PathInstallTrial::prepare(&map, settings.seed, amounts, terms);
-        for repetition in 1..=amounts.repetitions {
-            trial.repeat(usize_of(repetition) % amounts.in_a_row);
-            progress(done + repetition, steps);
+    let counts = match settings.effort {
+        Thoroughness::Full => &COUNTS[..],
+        Thoroughness::Quick => &COUNTS[..1],
+    };
+    let trials = u64::try_from(kinds.len() + counts.len()).unwrap_or(u64::MAX);
+    let mut done = 0;
+    let mut step = || {
+        done += 1;
+        progress(done, trials * amounts.repetitions);
+    };
+    for terms in kinds {
+        let terms = (terms, MemoryStore::default(), "");
+        let trial = PathInstallTrial::prepare(&map, settings.seed, amounts, terms);
+        trial.measure(&mut step, &mut outcome);
+    }
+    for count in counts {
+        let kept = format!(", kept by etcd of {count}");
+        let store = Members::start(*count).and_then(|mut it| Ok((it.store()?, it)));
+        match store {
+            Ok((store, _members)) => {
+                let terms = (PathTerms::Promised, store, &*kept);
+                let trial = PathInstallTrial::prepare(&map, settings.seed, amounts, terms);
+                trial.measure(&mut step, &mut outcome);
+            }
+            Err(sentence) => outcome.remarks.push(sentence),
         }
-        trial.install_in_a_row();
-        trial.report(&mut outcome);
     }
     outcome.remarks.push(format!(
         "{SWITCHES} switches and {LINKS} links, drawn from the seed; {} flows are installed before, \
-         {} others of {HOPS} links (seven switches) each are asked for in one request. One instance, one \
-         thread; records are kept in memory. To the first and the last FlowMod: from the request \
+         {} others of {HOPS} links (seven switches) each are asked for in one request. One instance \
+         decides, in one thread; records are kept in memory, or by so many members of etcd on this \
+         machine, from which as many instances could go on: nothing is sent before they have \
+         answered. To the first and the last FlowMod: from the request \
          handed to the controller to the FlowMod handed to the connection, without sockets, as the \
          paper has it. Confirmed: until real switch cores, in the same thread and so in the same \
          time, have entered everything and answered the barriers.",
@@ -98,11 +115,12 @@ struct RequestTimes {
 }
 
 /// A network into which paths are installed again and again.
-struct PathInstallTrial {
+struct PathInstallTrial<S> {
+    what: String,
     terms: PathTerms,
     amounts: Amounts,
     pairs: Vec<[usize; 2]>,
-    emulation: Emulation<MemoryStore>,
+    emulation: Emulation<S>,
     times: RequestTimes,
     /// What the controller took for requests in a row, on the wall and on the
     /// processor.
@@ -112,9 +130,15 @@ struct PathInstallTrial {
     stillness: Stillness,
 }
 
-impl PathInstallTrial {
-    fn prepare(map: &WideArea, seed: u64, amounts: Amounts, terms: PathTerms) -> Self {
-        let mut emulation = Emulation::new(map, MemoryStore::default());
+impl<S: Store> PathInstallTrial<S> {
+    /// Prepares the network; `kept` says for people where records are kept.
+    fn prepare(
+        map: &WideArea,
+        seed: u64,
+        amounts: Amounts,
+        (terms, store, kept): (PathTerms, S, &str),
+    ) -> Self {
+        let mut emulation = Emulation::new(map, store);
         emulation.connect_all();
         let pairs = pairs_apart(map, HOPS);
         let mut random = Seeded::new(seed);
@@ -128,7 +152,13 @@ impl PathInstallTrial {
         admit(&mut emulation, before.collect());
         let more = amounts.more * amounts.in_a_row;
         let drawn = (0..more).map(|_| draw()).collect();
+        let what = match terms {
+            PathTerms::Promised => "promised paths",
+            PathTerms::Protected => "promised paths with ways around breaks",
+            PathTerms::BestEffort => "best-effort paths with ways around breaks",
+        };
         Self {
+            what: format!("{what}{kept}"),
             terms,
             amounts,
             pairs: drawn,
@@ -139,6 +169,16 @@ impl PathInstallTrial {
             unconfirmed: 0,
             stillness: Stillness::default(),
         }
+    }
+
+    /// Installs paths again and again, and then many in a row.
+    fn measure(mut self, step: &mut impl FnMut(), outcome: &mut ExperimentOutcome) {
+        for repetition in 1..=self.amounts.repetitions {
+            self.repeat(usize_of(repetition) % self.amounts.in_a_row);
+            step();
+        }
+        self.install_in_a_row();
+        self.report(outcome);
     }
 
     /// Asks for the n-th thousand.
@@ -191,11 +231,7 @@ impl PathInstallTrial {
     }
 
     fn report(&self, outcome: &mut ExperimentOutcome) {
-        let what = match self.terms {
-            PathTerms::Promised => "promised paths",
-            PathTerms::Protected => "promised paths with ways around breaks",
-            PathTerms::BestEffort => "best-effort paths with ways around breaks",
-        };
+        let what = &self.what;
         let (first, all) = ([Some("34.1"), Some("68.2")], [Some("53.1"), Some("97.9")]);
         for (times, kind, printed) in [
             (&self.times.first, "first FlowMod", first),

@@ -194,6 +194,7 @@ fn config(arguments: &ControllerArgs) -> Result<Config, Exit> {
 
 fn run(arguments: &ControllerArgs, config: Config) -> Result<Exit, StartError> {
     let terms = arguments.programs.terms(arguments.network.as_deref())?;
+    let options = digest(&config, &terms);
     let http = arguments.programs.address();
     arguments.cluster.check(http, arguments.programs.scheme())?;
     let mut etcd = arguments.etcd.store(match arguments.cluster.is_wanted() {
@@ -241,7 +242,8 @@ fn run(arguments: &ControllerArgs, config: Config) -> Result<Exit, StartError> {
         ..terms
     };
     let url = arguments.programs.url(programs.local_addr()?);
-    let membership = arguments.cluster.join(&arguments.id, url, &secrets)?;
+    let named = (&*arguments.id, url);
+    let membership = arguments.cluster.join(named, options, &secrets)?;
     let records = (etcd, data, membership);
     let handle = start(doors.take_plain(), config.clone(), records)?;
     let cluster = handle.cluster().map(|it| arguments.cluster.forwarding(it));
@@ -282,6 +284,12 @@ fn attend(handle: &ControllerHandle, web: &Web, stop: &AtomicBool) -> Exit {
 fn instance(key: [u8; 16], words: &[String]) -> u32 {
     let digest = siphash_2_4(key, words.join(" ").as_bytes());
     u32::try_from(digest >> u32::BITS).expect("half of 64 bits")
+}
+
+/// Returns a digest of what all instances of a cluster have to be told alike.
+fn digest(config: &Config, terms: &Terms) -> u64 {
+    const KEY: [u8; 16] = *b"taktos's options";
+    siphash_2_4(KEY, format!("{config:?} {:?}", terms.gate).as_bytes())
 }
 
 fn host() -> String {

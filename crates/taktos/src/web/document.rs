@@ -69,6 +69,9 @@ pub struct ClusterInstance {
     pub decides: bool,
     /// Whether it is heard.
     pub lives: bool,
+    /// Whether it was started with other tokens, applications, or words on the network than the
+    /// one that answers this: it would decide otherwise.
+    pub differs: bool,
 }
 
 /// What switches are taken to be.

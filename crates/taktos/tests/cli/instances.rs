@@ -311,6 +311,34 @@ fn an_instance_asks_the_one_that_decides_over_an_enciphered_connection_with_the_
 }
 
 #[test]
+fn an_instance_that_was_told_something_else_than_the_others_is_shown() {
+    let test = "an_instance_that_was_told_something_else_than_the_others_is_shown";
+    let Some(cluster) = Cluster::start_or_skip(test, 1, Extras::default()) else {
+        return;
+    };
+    let workplace = Workplace::new();
+    let etcd = cluster.urls().join(",");
+    let start = |name, more: &[&str]| Instance::start(&workplace, &etcd, name, more);
+    let all = [start("a", &[]), start("b", &[]), start("c", &["--no-hops"])];
+    let url = format!("http://{}", all[0].url);
+    let mut listed = String::new();
+    eventually("the third is known", || {
+        listed = workplace.run(&["instances", "--url", &url]).stdout;
+        listed.lines().any(|line| line.starts_with("c "))
+    });
+
+    let told: Vec<_> = listed.lines().collect();
+    for (name, differs) in [("a ", false), ("b ", false), ("c ", true)] {
+        let line = told.iter().find(|line| line.starts_with(name)).unwrap();
+        assert_eq!(line.contains("other options"), differs, "{listed}");
+    }
+    assert!(listed.contains("--no-hops"), "{listed}");
+    for one in all {
+        assert_eq!(stop(one.running).code, Some(0));
+    }
+}
+
+#[test]
 fn what_is_said_of_a_cluster_wrongly_is_refused() {
     let workplace = Workplace::new();
     let etcd = ["--etcd", "http://127.0.0.1:1"];

@@ -67,6 +67,7 @@ impl Staff {
             name: format!("instance-{place}"),
             address,
             url: String::new(),
+            options: 0,
         };
         let terms = Terms {
             id,

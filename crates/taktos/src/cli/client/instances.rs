@@ -32,7 +32,12 @@ fn text(document: &InstancesDocument) -> String {
         };
         let (id, url) = (sheet::harmless(&one.id), sheet::harmless(&one.url));
         let asked = if one.answers { "  (asked)" } else { "" };
-        format!("{id:<16} {state:<10} {url}{asked}\n")
+        let differs = if one.differs { "  (other options)" } else { "" };
+        format!("{id:<16} {state:<10} {url}{asked}{differs}\n")
     });
-    lines.collect()
+    let differ = document.instances.iter().any(|one| one.differs);
+    let note = differ.then_some(
+        "Start them all with the same --tokens, --network, --profile, --app and --no-hops.\n",
+    );
+    lines.chain(note.map(str::to_owned)).collect()
 }

@@ -106,15 +106,16 @@ impl ClusterOptions {
         }
     }
 
-    /// Joins the cluster under a name, as the instance that programs ask at `url`.
+    /// Joins the cluster under a name, as the instance that programs ask at `url`; `options`
+    /// is a digest of what all instances have to be told alike.
     ///
     /// # Errors
     ///
     /// If it cannot hear the others.
     pub fn join(
         &self,
-        name: &str,
-        url: String,
+        (name, url): (&str, String),
+        options: u64,
         secrets: &Secrets,
     ) -> Result<Option<Membership>, ClusterError> {
         let Some(cluster) = self.cluster else {
@@ -129,6 +130,7 @@ impl ClusterOptions {
             name: name.to_owned(),
             address: socket.local_addr().map_err(deaf)?,
             url,
+            options,
         };
         let life = Secrets::random().map_err(|_| deaf(io::Error::other("no random numbers")))?;
         let half = |word: &[u8]| siphash_2_4(secrets.probe_key, word).to_be_bytes();

@@ -29,6 +29,8 @@ fn instances_of(site: &Site) -> InstancesDocument {
         return InstancesDocument::default();
     };
     let report = cluster.report();
+    let own = report.members.iter().find(|it| it.is_this);
+    let own = own.map(|it| it.member.options);
     let instances = report.members.into_iter().map(|it| ClusterInstance {
         id: it.member.name,
         url: it.member.url,
@@ -36,6 +38,7 @@ fn instances_of(site: &Site) -> InstancesDocument {
         answers: it.is_this,
         decides: it.is_sequencer,
         lives: it.is_heard,
+        differs: own.is_some_and(|own| own != it.member.options),
     });
     InstancesDocument {
         epoch: report.epoch,
