@@ -283,10 +283,10 @@ def test_captures_hold_the_frames_of_the_report(pair, tmp_path):
     run = taktos.run(pair, captures=tmp_path / "captures")
 
     at_receiver = next(capture for name, capture in run.captures.items() if "h2" in name)
-    sent = [frame for frame in at_receiver if frame.length == 302]
+    sent = [frame for frame in at_receiver if frame.length == 306]
     assert len(sent) == run["control"]["received"] > 0
     assert sent == sorted(sent, key=lambda frame: frame.time_ns)
-    assert all(len(frame.data) == 302 and frame.interface == "h2" for frame in sent)
+    assert all(len(frame.data) == 306 and frame.interface == "h2" for frame in sent)
     assert at_receiver[-1] == list(at_receiver)[-1]
     with pytest.raises(IndexError):
         at_receiver[len(at_receiver)]
