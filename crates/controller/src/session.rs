@@ -138,6 +138,8 @@ pub struct Session {
     pub connection: ConnectionId,
     pub opened_at: Instant,
     pub heard_at: Instant,
+    /// Since when it was never silent for so long that it would be suspected.
+    pub heard_since: Instant,
     /// The beginning of a message whose end has not arrived.
     pub unfinished: Vec<u8>,
     /// What stands between, if the switch speaks version 1.0.
@@ -160,6 +162,7 @@ impl Session {
             connection,
             opened_at: now,
             heard_at: now,
+            heard_since: now,
             unfinished: Vec::new(),
             translator: None,
             standing,

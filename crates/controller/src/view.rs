@@ -127,6 +127,15 @@ pub struct Link {
     confirmed: [Option<Instant>; 2],
 }
 
+impl Link {
+    /// Returns until when both directions were confirmed.
+    #[must_use]
+    pub fn confirmed_until(&self) -> Instant {
+        let [one, other] = self.confirmed.map(|at| at.unwrap_or(Instant::ZERO));
+        one.min(other)
+    }
+}
+
 /// What a probe that arrived has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confirmed {

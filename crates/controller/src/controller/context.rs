@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use units::Instant;
+use units::{Duration, Instant};
 use wire::openflow::DatapathId;
 
 use crate::config::{Config, Metric, Parameters, Timers};
@@ -152,11 +152,21 @@ impl Context {
         Some(session.heard_at)
     }
 
-    /// Returns whether a link has an end that is not heard, so that probes over it say
-    /// nothing.
-    pub fn is_unheard(&self, link: LinkEnds) -> bool {
-        let mut ends = link.both().into_iter();
-        ends.any(|end| self.is_suspect(end.datapath))
+    /// Returns for how long since a moment both ends of a link have been heard, without a
+    /// silence of either for which it would be suspected: for so long it says something that
+    /// probes are missing. What a switch hands over arrives no later than its next sign of
+    /// life.
+    pub fn heard_for(&self, link: LinkEnds, since: Instant) -> Duration {
+        let (mut begin, mut end) = (since, self.now);
+        for datapath in link.both().map(|end| end.datapath) {
+            let slot = self.sessions.of_switch(datapath);
+            let Some(session) = slot.and_then(|slot| self.sessions.get(slot)) else {
+                return Duration::ZERO;
+            };
+            begin = begin.max(session.heard_since);
+            end = end.min(session.heard_at + self.timers.echo_interval);
+        }
+        end.saturating_since(begin)
     }
 
     pub fn route(&self, tree: &Tree) -> Route {

@@ -107,10 +107,13 @@ impl Controller {
         let Some(slot) = self.ctx.sessions.of_connection(connection) else {
             return;
         };
-        let now = self.ctx.now;
+        let (now, silence_allowed) = (self.ctx.now, self.ctx.timers.silence_allowed());
         let Some(session) = self.ctx.sessions.get_mut(slot) else {
             return;
         };
+        if now.saturating_since(session.heard_at) >= silence_allowed {
+            session.heard_since = now;
+        }
         session.heard_at = now;
         let mut unfinished = std::mem::take(&mut session.unfinished);
         if unfinished.is_empty() {

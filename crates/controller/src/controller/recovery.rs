@@ -340,7 +340,7 @@ impl Recovery {
                 broken.push((*link, Detection::PortStatus));
             } else if is_connected {
                 let since = *since.get_or_insert(ctx.now);
-                if ctx.now.saturating_since(since) >= timeout {
+                if ctx.heard_for(*link, since) >= timeout {
                     broken.push((*link, Detection::Silence));
                 }
             }
@@ -479,7 +479,9 @@ impl Recovery {
         }
         let silent: Vec<LinkId> = network.topology.view.silent_since(limit).collect();
         for link in silent {
-            if ctx.is_unheard(network.topology.view.links()[link.index()].ends) {
+            let known = &network.topology.view.links()[link.index()];
+            let since = known.confirmed_until();
+            if ctx.heard_for(known.ends, since) < ctx.timers.link_timeout {
                 continue;
             }
             network.topology.view.lose(ctx.now, link);

@@ -452,6 +452,13 @@ fn plant(stage: &mut Stage) {
 }
 
 #[test]
+fn a_link_whose_ends_were_not_heard_in_turn_is_not_lost() {
+    // The one that decides does not reach one end of a link, and then not the other: probes
+    // were missing all the time, and say nothing.
+    ordeal(21_160);
+}
+
+#[test]
 fn of_many_clusters_none_loses_what_it_answered() {
     let first = told_number("TAKTOS_FIRST", 0);
     let networks = told_number("TAKTOS_NETWORKS", NETWORKS);
