@@ -409,6 +409,11 @@ impl Controller {
             }
             Request::Mode => Reply::Mode(modes.mode_report(ctx)),
             Request::SetMode(change) => return modes.set_mode(ctx, network, id, &change),
+            Request::ConfigureSdnIp(_)
+            | Request::ChangeRoutes { .. }
+            | Request::RoutesAfter { .. }
+            | Request::RoutingStatus
+            | Request::SpeakerState(_) => Reply::NotRouting,
             Request::Statistics => {
                 let statistics = self.southbound.statistics(ctx, &mut network.tables);
                 Reply::Statistics(Box::new(statistics))

@@ -184,6 +184,8 @@ impl Context {
             | Request::Statistics
             | Request::Rules(_)
             | Request::Mode
+            | Request::RoutingStatus
+            | Request::SpeakerState(_)
             | Request::Applications => true,
             Request::Admit(_)
             | Request::AdmitTogether(_)
@@ -208,6 +210,9 @@ impl Context {
             | Request::AddIntents(_)
             | Request::RemoveIntent(_)
             | Request::Intents
+            | Request::ConfigureSdnIp(_)
+            | Request::ChangeRoutes { .. }
+            | Request::RoutesAfter { .. }
             | Request::SetHost(_)
             | Request::Load(_)
             | Request::Unload(_)

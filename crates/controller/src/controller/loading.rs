@@ -135,7 +135,7 @@ impl Loading {
             ApplicationKind::ProactiveRoutes => {
                 network.owners.proactive_routes_change(&network.topology)
             }
-            ApplicationKind::External => {}
+            ApplicationKind::SdnIp | ApplicationKind::External => {}
         }
         ctx.outbox.reply(id, Reply::Reloaded);
     }
@@ -152,6 +152,7 @@ impl Loading {
                     ApplicationKind::ProactiveRoutes => Programs::count_route_rules(network),
                     ApplicationKind::ReactiveForwarding
                     | ApplicationKind::Deterministic
+                    | ApplicationKind::SdnIp
                     | ApplicationKind::External => {
                         network.tables.desired.of_subject(subject).count()
                     }
@@ -260,6 +261,7 @@ impl Loading {
                 ApplicationKind::ReactiveForwarding
                 | ApplicationKind::Deterministic
                 | ApplicationKind::ProactiveRoutes
+                | ApplicationKind::SdnIp
                 | ApplicationKind::External,
                 _,
             ) => {}
