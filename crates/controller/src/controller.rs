@@ -13,6 +13,7 @@
 //! | `ModeDesk` | criticality modes | `mode_control` |
 //! | `Promises` | who is promised what, and how promises stand | `requests`, `together`, `flow_ways`, `rearrangement`, `mobility`, `promises`, `listing`, `paths`, `hops`, `profile_watch`, `correction`, `contracts`, `copy_watch` |
 //! | `Programs` | what else is programmed, as the network changes | `programs`, `upkeep`, `proactive` |
+//! | `Routing` | routes of other networks, and what leads packets along them | `routing` |
 //! | `Southbound` | how we speak with switches | `southbound` |
 //! | `HostDesk` | hosts that are named, removed or gone | `naming`, `ageing` |
 //! | `Loading` | applications that come and go | `loading` |
@@ -63,6 +64,7 @@ mod recovery;
 mod refusals;
 mod repairs;
 mod requests;
+mod routing;
 mod settings;
 mod southbound;
 mod staged_updates;
@@ -85,6 +87,7 @@ use owners::Owners;
 use programs::Programs;
 use promises::Promises;
 use recovery::Recovery;
+use routing::Routing;
 use settings::SettingsDesk;
 use southbound::Southbound;
 use tables::{Operation, Tables};
@@ -94,7 +97,9 @@ use units::Instant;
 use crate::admission::Reservations;
 use crate::config::Config;
 use crate::mastery::Standing;
-use crate::northbound::{Asker, Counters, FlowId, MAX_FLOWS_AT_ONCE, Reply, Request, RequestId};
+use crate::northbound::{
+    ApplicationKind, Asker, Counters, FlowId, MAX_FLOWS_AT_ONCE, Reply, Request, RequestId,
+};
 use crate::outbox::Output;
 use crate::session::ConnectionId;
 use crate::store::{Epoch, StoreEvent};
@@ -141,6 +146,7 @@ pub struct Controller {
     modes: ModeDesk,
     promises: Promises,
     programs: Programs,
+    routing: Routing,
     southbound: Southbound,
     host_desk: HostDesk,
     /// Applications that wait for the store.
@@ -175,6 +181,7 @@ impl Controller {
             recovery: Recovery::default(),
             modes: ModeDesk::new(now, config.modes, (config.probe_key, config.seed)),
             programs: Programs::new(),
+            routing: Routing::new(now),
             southbound: Southbound::new(now, config.claim),
             host_desk: HostDesk::default(),
             loading: Loading::default(),
@@ -296,6 +303,7 @@ impl Controller {
                 .judging
                 .deadline(ctx.now, ctx.are_promises_stale),
             network.owners.leaving.deadline(),
+            self.routing.deadline(ctx, network),
         ];
         let due = ctx.schedule.deadline();
         others.into_iter().flatten().fold(due, Instant::min)
@@ -397,8 +405,16 @@ impl Controller {
             Request::SetHost(host) => return self.host_desk.set_host(ctx, network, id, host),
             Request::Load(manifest) => return self.loading.load(ctx, owners, id, manifest),
             Request::Unload(name) => return self.loading.unload(ctx, owners, id, name),
-            Request::Reload(name) => return Loading::reload(ctx, network, id, name),
-            Request::Applications => Reply::Applications(Loading::application_summaries(network)),
+            Request::Reload(name) => {
+                if name == ApplicationKind::SdnIp.name() {
+                    self.routing.reload();
+                }
+                return Loading::reload(ctx, network, id, name);
+            }
+            Request::Applications => {
+                let routes = self.routing.count_entries(network);
+                Reply::Applications(Loading::application_summaries(network, routes))
+            }
             Request::RemoveHost(name) => return self.host_desk.remove_host(ctx, network, id, name),
             Request::Rules(datapath) => return network.list_rules(ctx, id, datapath),
             Request::Reconcile(datapath) => return network.reconcile(ctx, id, datapath),
@@ -409,11 +425,13 @@ impl Controller {
             }
             Request::Mode => Reply::Mode(modes.mode_report(ctx)),
             Request::SetMode(change) => return modes.set_mode(ctx, network, id, &change),
-            Request::ConfigureSdnIp(_)
+            of_routes @ (Request::ConfigureSdnIp(_)
             | Request::ChangeRoutes { .. }
             | Request::RoutesAfter { .. }
             | Request::RoutingStatus
-            | Request::SpeakerState(_) => Reply::NotRouting,
+            | Request::SpeakerState(_)) => {
+                return self.routing.requested(ctx, network, id, of_routes);
+            }
             Request::Statistics => {
                 let statistics = self.southbound.statistics(ctx, &mut network.tables);
                 Reply::Statistics(Box::new(statistics))

@@ -95,6 +95,9 @@ pub struct Context {
     pub are_promises_stale: bool,
     /// The same for what switches are given for modes.
     pub are_modes_stale: bool,
+    /// Whether switches, ports or links have changed since the ways to next hops were looked
+    /// at.
+    pub are_routes_stale: bool,
     /// Whether what was kept is known.
     pub memory: Memory,
     /// When the network has been found after the start.
@@ -119,6 +122,7 @@ impl Context {
             slow_switches: BTreeMap::new(),
             are_promises_stale: false,
             are_modes_stale: true,
+            are_routes_stale: false,
             memory: Memory::Incomplete,
             settled_at: now,
         }

@@ -3,7 +3,7 @@
 use wire::ethernet::{EtherType, Header};
 use wire::openflow::{DatapathId, PacketIn};
 
-use crate::desired::is_guard;
+use crate::desired::{is_guard, is_of_peering};
 use crate::discovery::{ECHO, ECHOED};
 use crate::forwarding::Shortage;
 use crate::northbound::{Detection, Event};
@@ -52,6 +52,7 @@ impl Controller {
             return;
         }
         let owner = session.connection;
+        self.routing.heard(ctx, port, &header, payload);
         let contested = network
             .owners
             .contested(ctx, &network.topology, port, header.source);
@@ -67,6 +68,8 @@ impl Controller {
             return;
         }
         let may_be_new = match &mut network.owners.forwarding {
+            // It goes to the speaker already.
+            Some(_) if is_of_peering(packet_in.cookie) => true,
             Some(forwarding) => {
                 let out = ctx.outbox.to(slot);
                 let taken = forwarding.take(ctx.now, owner, port, &header, packet_in, out);

@@ -140,7 +140,8 @@ impl Loading {
         ctx.outbox.reply(id, Reply::Reloaded);
     }
 
-    pub fn application_summaries(network: &Network) -> Vec<ApplicationSummary> {
+    /// Lists applications; `of_routes` is how many rules `sdn-ip` has.
+    pub fn application_summaries(network: &Network, of_routes: usize) -> Vec<ApplicationSummary> {
         let all = network.owners.applications.iter();
         let summary = |(id, loaded): (ApplicationId, &crate::applications::Loaded)| {
             let subject = EntryOwner::Application(id);
@@ -150,9 +151,9 @@ impl Loading {
                 intents: network.owners.intents_of(&loaded.manifest.name),
                 rules: match loaded.manifest.kind {
                     ApplicationKind::ProactiveRoutes => Programs::count_route_rules(network),
+                    ApplicationKind::SdnIp => of_routes,
                     ApplicationKind::ReactiveForwarding
                     | ApplicationKind::Deterministic
-                    | ApplicationKind::SdnIp
                     | ApplicationKind::External => {
                         network.tables.desired.of_subject(subject).count()
                     }
