@@ -231,6 +231,8 @@ fn tag_of(entry: &FlowStatistics<'_>) -> Option<HopTag> {
 #[derive(Clone, Debug)]
 pub struct HopWay<'a> {
     pub tag: HopTag,
+    /// IPv4 or IPv6: only of such packets one may be taken off the TTL (OF13 clause 5.12).
+    pub kind: EtherType,
     pub mac: MacAddress,
     /// The address that packets have on the way.
     pub router: MacAddress,
@@ -274,10 +276,10 @@ impl HopWay<'_> {
             best_effort(),
             Action::output(output),
         ];
-        let matching = [MatchField::Metadata(Masked::under(
-            u64::from(tag),
-            TAG_MASK,
-        ))];
+        let matching = [
+            MatchField::Metadata(Masked::under(u64::from(tag), TAG_MASK)),
+            MatchField::EthType(self.kind),
+        ];
         Form::new(NEXT_HOPS, priority::ROUTER, &matching, &actions)
     }
 

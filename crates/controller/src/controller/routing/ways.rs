@@ -67,6 +67,10 @@ impl Routing {
         };
         let way = HopWay {
             tag: hop.tag,
+            kind: match hop.address {
+                IpAddr::V4(_) => EtherType::IPV4,
+                IpAddr::V6(_) => EtherType::IPV6,
+            },
             mac,
             router: settings.router_mac,
             tree: &tree,
