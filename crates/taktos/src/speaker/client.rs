@@ -23,10 +23,8 @@ use super::messages::{
     WatchEventResponse, WatchPeers, WatchTable,
 };
 
-/// How long an answer that is no stream may take, and how long a silent connection is kept.
+/// How long an answer that is no stream may take.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How often a silent connection is tried.
-const PROBE_INTERVAL: Duration = Duration::from_secs(2);
 /// The largest message that is read. All prefixes of a lost peer come in one.
 const LARGEST_MESSAGE_BYTES: usize = 1 << 28;
 /// The most peers that are listed.
@@ -134,9 +132,6 @@ impl SpeakerClient {
         })?;
         let channel = endpoint
             .connect_timeout(PATIENCE)
-            .http2_keep_alive_interval(PROBE_INTERVAL)
-            .keep_alive_timeout(PATIENCE)
-            .keep_alive_while_idle(true)
             .tcp_nodelay(true)
             .connect_lazy();
         Ok(Self {

@@ -28,6 +28,9 @@ const ODD_INTERVAL: Duration = Duration::from_secs(1);
 /// How often it is looked whether a speaker that was started anew knows all again, and
 /// whether the controller is still there.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
+/// How often peers are listed otherwise: a speaker that does not answer is lost. GoBGP closes
+/// connections on which it is pinged.
+const PROBE_INTERVAL: Duration = Duration::from_secs(10);
 /// How long that is waited for (the Selection_Deferral_Timer of RFC 4724 section 4.1).
 const DEFERRAL: Duration = Duration::from_secs(60);
 
@@ -85,6 +88,8 @@ pub struct Conversation {
     answers: FuturesUnordered<BoxFuture<'static, (Told, Answer)>>,
     /// When a list is asked for.
     list_due: Instant,
+    /// When peers are listed.
+    probe_due: Instant,
     /// Until when it is waited for what the speaker does not know again yet.
     deferred_until: Option<Instant>,
     /// When it last told of a change.
@@ -120,6 +125,7 @@ impl Conversation {
             peers: None,
             answers: FuturesUnordered::new(),
             list_due: now,
+            probe_due: now + LOOK_INTERVAL,
             deferred_until: match beginning {
                 Beginning::First => None,
                 Beginning::Again => Some(now + DEFERRAL),
@@ -157,9 +163,13 @@ impl Conversation {
             self.list = None;
         }
         let is_deferred = self.deferred_until.is_some_and(|until| now < until);
-        if is_deferred && self.peers.is_none() && self.timer.is_elapsed() {
+        if self.probe_due <= now && self.peers.is_none() {
             let client = self.client.clone();
             self.peers = Some(async move { client.peers().await }.boxed());
+            self.probe_due = match is_deferred {
+                true => now + LOOK_INTERVAL,
+                false => now + PROBE_INTERVAL,
+            };
         }
         if !is_deferred && !self.feed.is_listing() && self.list_due <= now {
             self.ask_for_list(now);
@@ -245,7 +255,12 @@ impl Conversation {
                 self.feed.end_of_list();
             }
             Happening::Peers(peers) => {
-                if have_said_all(&peers?, self.changed.elapsed()) {
+                let peers = peers?;
+                let news = peers.iter().filter(|peer| self.report.peer(peer)).count();
+                if news > 0 {
+                    self.list_is_due_soon(Instant::now());
+                }
+                if have_said_all(&peers, self.changed.elapsed()) {
                     self.deferred_until = None;
                 }
             }
