@@ -1,9 +1,10 @@
 //! The connection to the daemon that speaks BGP for `sdn-ip` (S1-10): GoBGP, over its gRPC
 //! interface. Nothing of BGP is ours.
 //!
-//! A thread of its own hears of changes, asks for lists ([`conversation`]), reads paths
-//! ([`path`]) and decides what the controller is told when ([`route_feed`]). A speaker that is
-//! lost is looked for again; the controller keeps its routes for a while (RFC 4724).
+//! A thread of its own hears of changes, asks for lists (`speaker/conversation.rs`), reads
+//! paths (`speaker/path.rs`) and decides what the controller is told when
+//! (`speaker/route_feed.rs`). A speaker that is lost is looked for again; the controller keeps
+//! its routes for a while (RFC 4724).
 
 mod client;
 mod controller_link;

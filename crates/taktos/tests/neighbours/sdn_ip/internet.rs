@@ -69,6 +69,11 @@ impl Internet {
     /// Starts everything as it is documented, but for what the peers are told, or says loudly
     /// why it cannot.
     pub fn or_skip(test: &str, bgpd: &str, bird: &str) -> Option<Self> {
+        Self::with_switches(test, [bgpd, bird], &[])
+    }
+
+    /// The same with switches that are told more.
+    pub fn with_switches(test: &str, [bgpd, bird]: [&str; 2], more: &[&str]) -> Option<Self> {
         let bgpd_program = format!("{FRR}/bgpd");
         let is_there = has_or_skip(test, "gobgpd", "gobgpd")
             && has_or_skip(test, &bgpd_program, "frr")
@@ -85,7 +90,7 @@ impl Internet {
         let bird_side = outside(&mut bench, "s3-out", 3, &BIRD_SIDE);
         host(&frr, &INSIDE_FRR);
         host(&bird_side, &INSIDE_BIRD);
-        start_network(&mut bench);
+        start_network(&mut bench, more);
         let gobgpd = start_speaker(&mut bench, &speaker, &[]);
         start_frr(&mut bench, &frr, bgpd);
         fs::write(bench.folder().join("bird.conf"), bird).unwrap();
@@ -225,7 +230,7 @@ fn reaches(outside: &Namespace, from: IpAddr, to: IpAddr) -> bool {
     outside.run(|| ping.output()).unwrap().status.success()
 }
 
-fn start_network(bench: &mut Workbench) {
+fn start_network(bench: &mut Workbench, more: &[&str]) {
     let socket = format!("unix:{}", bench.folder().join("gobgpd.sock").display());
     let settings = documented("sdn-ip.toml").replace("unix:/run/gobgpd.sock", &socket);
     assert!(settings.contains(&socket), "{settings}");
@@ -234,7 +239,7 @@ fn start_network(bench: &mut Workbench) {
     for (name, datapath, ports) in SWITCHES {
         let to = ["--controller", "tcp:127.0.0.1:6653"];
         let own = ["--dpid", datapath, "--ports", ports];
-        bench.start_switch_named(name, &[&own[..], &to].concat());
+        bench.start_switch_named(name, &[&own[..], &to, more].concat());
     }
     bench.await_network(3, 3);
 }

@@ -64,8 +64,10 @@ impl Internet {
     }
 }
 
-fn begin(test: &str, prefixes: u32) -> Option<Internet> {
-    let internet = Internet::or_skip(test, &documented("bgpd.conf"), &announcing(prefixes))?;
+fn begin(test: &str, prefixes: u32, switches: &[&str]) -> Option<Internet> {
+    let peers = [documented("bgpd.conf"), announcing(prefixes)];
+    let peers = [peers[0].as_str(), peers[1].as_str()];
+    let internet = Internet::with_switches(test, peers, switches)?;
     internet.await_traffic();
     internet.await_prefixes(prefixes);
     Some(internet)
@@ -74,7 +76,7 @@ fn begin(test: &str, prefixes: u32) -> Option<Internet> {
 #[test]
 fn thousands_of_prefixes_come_and_go_and_the_rest_stays() {
     let test = "thousands_of_prefixes_come_and_go_and_the_rest_stays";
-    let Some(internet) = begin(test, SOME) else {
+    let Some(internet) = begin(test, SOME, &[]) else {
         return;
     };
     let with_all = internet.entries_at_frr();
@@ -95,7 +97,7 @@ fn thousands_of_prefixes_come_and_go_and_the_rest_stays() {
 #[ignore = "takes minutes, and measures"]
 fn how_long_a_change_of_many_prefixes_takes() {
     let test = "how_long_a_change_of_many_prefixes_takes";
-    let Some(internet) = begin(test, 0) else {
+    let Some(internet) = begin(test, 0, &["--table-size", "120000"]) else {
         return;
     };
     let begun = Instant::now();
