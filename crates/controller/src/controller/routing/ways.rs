@@ -66,6 +66,7 @@ impl Routing {
             return network.set_content_at_once(ctx, subject, &Content::new());
         };
         let way = HopWay {
+            address: hop.address,
             tag: hop.tag,
             mac,
             router: settings.router_mac,
