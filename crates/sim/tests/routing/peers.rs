@@ -117,7 +117,7 @@ impl Routed {
             peers: [true, false]
                 .map(|is_v4| Peer {
                     address: address(peer, is_v4),
-                    mac: (peer % 2 == 0).then(|| host_mac(peer)),
+                    mac: peer.is_multiple_of(2).then(|| host_mac(peer)),
                     autonomous_system: 65_000 + u32::try_from(peer).unwrap(),
                 })
                 .to_vec(),

@@ -21,6 +21,10 @@ const RESTARTED: Duration = Duration::from_secs(3);
 const EVENTS: usize = 12;
 const ENTRIES: usize = 4_096;
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test is told which runs are to be repeated"
+)]
 fn seeds() -> std::ops::RangeInclusive<u64> {
     let number = |name| std::env::var(name).ok().map(|text| text.parse().unwrap());
     match number("TAKTOS_SEED") {
