@@ -517,9 +517,11 @@ pub struct NextHopSummary {
 pub struct IngressSummary {
     /// Its name.
     pub switch: String,
-    /// How many entries of prefixes wait to be sent to it.
+    /// How many entries of prefixes it was sent, or was told to delete, since it connected.
+    pub sent: u64,
+    /// How many changes wait to be sent to it.
     pub waiting: u64,
-    /// How many it was sent and has not confirmed.
+    /// How many parts it was sent and has not confirmed.
     pub unconfirmed: u64,
     /// How many it has refused.
     pub refused: u32,

@@ -360,13 +360,11 @@ impl Controller {
         let (promises, modes) = (&mut self.promises, &mut self.modes);
         let (topology, owners) = (&network.topology, &mut network.owners);
         let reply = match request {
-            Request::Admit(asked) => return promises.admit(ctx, network, modes, id, asked),
-            Request::AdmitTogether(asked) => {
-                return promises.admit_together(ctx, network, modes, id, asked);
-            }
-            Request::WhatIf(asked) => return promises.what_if(ctx, network, modes, id, asked),
-            Request::MakeRoom(asked) => return promises.make_room(ctx, network, id, &asked),
-            Request::Withdraw(name) => return promises.withdraw(ctx, owners, id, name),
+            of_admission @ (Request::Admit(_)
+            | Request::AdmitTogether(_)
+            | Request::WhatIf(_)
+            | Request::MakeRoom(_)
+            | Request::Withdraw(_)) => return self.look_at_admissions(id, of_admission),
             of_switch @ (Request::ForgetSwitch(_)
             | Request::HopsAfter { .. }
             | Request::Profiles
@@ -391,37 +389,24 @@ impl Controller {
             Request::Flow(name) => Promises::show_flow(ctx, network, name),
             Request::Topology => Reply::Topology(owners.topology_summary(topology)),
             Request::Promises => Reply::Promises(Box::new(promises.promises(owners))),
-            Request::AddIntents(intents) => {
-                return self.programs.add_intents(ctx, network, (id, by), intents);
+            of_intents @ (Request::AddIntents(_) | Request::RemoveIntent(_) | Request::Intents) => {
+                return self.look_at_intents(id, by, of_intents);
             }
-            Request::RemoveIntent(name) => {
-                return self.programs.remove_intent(ctx, owners, id, by, name);
-            }
-            Request::Intents => Reply::Intents(Programs::intent_summaries(ctx, network)),
             Request::Paths(query) => {
                 Reply::Paths(promises.find_paths(ctx, topology, modes, &query))
             }
             Request::View => owners.show_view(topology, by),
             Request::SetHost(host) => return self.host_desk.set_host(ctx, network, id, host),
-            Request::Load(manifest) => return self.loading.load(ctx, owners, id, manifest),
-            Request::Unload(name) => return self.loading.unload(ctx, owners, id, name),
-            Request::Reload(name) => {
-                if name == ApplicationKind::SdnIp.name() {
-                    self.routing.reload();
-                }
-                return Loading::reload(ctx, network, id, name);
-            }
-            Request::Applications => {
-                let routes = self.routing.count_entries(network);
-                Reply::Applications(Loading::application_summaries(network, routes))
-            }
+            of_applications @ (Request::Load(_)
+            | Request::Unload(_)
+            | Request::Reload(_)
+            | Request::Applications) => return self.look_at_applications(id, of_applications),
             Request::RemoveHost(name) => return self.host_desk.remove_host(ctx, network, id, name),
             Request::Rules(datapath) => return network.list_rules(ctx, id, datapath),
             Request::Reconcile(datapath) => return network.reconcile(ctx, id, datapath),
             Request::Settings => Reply::Settings(SettingsDesk::settings(ctx, &network.tables)),
             Request::Configure(change) => {
-                let tables = &network.tables;
-                return self.settings_desk.configure(ctx, tables, id, change);
+                return (self.settings_desk).configure(ctx, &network.tables, id, change);
             }
             Request::Mode => Reply::Mode(modes.mode_report(ctx)),
             Request::SetMode(change) => return modes.set_mode(ctx, network, id, &change),
@@ -438,6 +423,62 @@ impl Controller {
             }
         };
         ctx.outbox.reply(id, reply);
+    }
+
+    /// Decides about flows.
+    fn look_at_admissions(&mut self, id: RequestId, request: Request) {
+        let Self { ctx, network, .. } = self;
+        let (promises, modes) = (&mut self.promises, &mut self.modes);
+        match request {
+            Request::Admit(asked) => promises.admit(ctx, network, modes, id, asked),
+            Request::AdmitTogether(asked) => {
+                promises.admit_together(ctx, network, modes, id, asked);
+            }
+            Request::WhatIf(asked) => promises.what_if(ctx, network, modes, id, asked),
+            Request::MakeRoom(asked) => promises.make_room(ctx, network, id, &asked),
+            Request::Withdraw(name) => promises.withdraw(ctx, &mut network.owners, id, name),
+            _ => unreachable!("nothing else is asked of it"),
+        }
+    }
+
+    /// Answers what is asked of intents.
+    fn look_at_intents(&mut self, id: RequestId, by: &Asker, request: Request) {
+        let Self { ctx, network, .. } = self;
+        match request {
+            Request::AddIntents(intents) => {
+                self.programs.add_intents(ctx, network, (id, by), intents);
+            }
+            Request::RemoveIntent(name) => {
+                self.programs
+                    .remove_intent(ctx, &network.owners, id, by, name);
+            }
+            Request::Intents => {
+                let all = Programs::intent_summaries(ctx, network);
+                ctx.outbox.reply(id, Reply::Intents(all));
+            }
+            _ => unreachable!("nothing else is asked of it"),
+        }
+    }
+
+    /// Answers what is asked of applications.
+    fn look_at_applications(&mut self, id: RequestId, request: Request) {
+        let Self { ctx, network, .. } = self;
+        match request {
+            Request::Load(manifest) => self.loading.load(ctx, &mut network.owners, id, manifest),
+            Request::Unload(name) => self.loading.unload(ctx, &network.owners, id, name),
+            Request::Reload(name) => {
+                if name == ApplicationKind::SdnIp.name() {
+                    self.routing.reload();
+                }
+                Loading::reload(ctx, network, id, name);
+            }
+            Request::Applications => {
+                let routes = self.routing.count_entries(network);
+                let all = Loading::application_summaries(network, routes);
+                ctx.outbox.reply(id, Reply::Applications(all));
+            }
+            _ => unreachable!("nothing else is asked of it"),
+        }
     }
 
     /// Answers what is asked of switches and of what they have seen of frames.

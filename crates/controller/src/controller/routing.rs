@@ -29,6 +29,7 @@ use crate::router::next_hops::NextHops;
 use crate::router::table::{HopId, RouteTable};
 use crate::session::ConnectionId;
 
+use super::context::Memory;
 use super::{Context, Network};
 use changes::{News, Work};
 
@@ -101,7 +102,10 @@ impl Routing {
         if self.is_active != self.should_be_active(network) {
             return Some(ctx.now);
         }
-        let is_stale = ctx.are_routes_stale && ctx.memory == super::context::Memory::Complete;
+        if ctx.memory == Memory::Incomplete {
+            return None;
+        }
+        let is_stale = ctx.are_routes_stale;
         if !self.is_active {
             return is_stale.then_some(ctx.now);
         }
@@ -133,7 +137,7 @@ impl Routing {
     /// Does a slice of what is to be done.
     pub fn keep(&mut self, ctx: &mut Context, network: &mut Network) {
         self.follow_application(ctx, network);
-        if ctx.memory == super::context::Memory::Incomplete {
+        if ctx.memory == Memory::Incomplete {
             return;
         }
         if std::mem::take(&mut ctx.are_routes_stale) {

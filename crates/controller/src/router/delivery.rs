@@ -114,6 +114,8 @@ pub struct Delivery {
     pub refused: BTreeSet<IpPrefix>,
     /// For how many entries its table has room, as it says.
     pub room: Option<u32>,
+    /// How many entries it was sent since it connected.
+    pub sent: u64,
     /// A question for that, or for the number of entries.
     pub aside: Option<TransactionId>,
     pub counted_at: Instant,
@@ -154,6 +156,7 @@ impl Delivery {
             is_unsure: true,
             refused: BTreeSet::new(),
             room: None,
+            sent: 0,
             aside: None,
             counted_at: now,
         }
@@ -186,10 +189,13 @@ impl Delivery {
             && self.next == changes.end()
     }
 
-    /// Returns how many changes it is behind, and how many parts it has not confirmed.
+    /// Returns how many changes it is behind, one more while what it has is compared with what
+    /// it should have, and how many parts it has not confirmed.
     #[must_use]
     pub fn behind(&self, changes: &Changes) -> (u64, u64) {
-        (changes.end() - self.next, self.asked.len() as u64)
+        let is_compared = self.walk.is_some() || self.question.is_some() || self.is_unsure;
+        let waiting = changes.end() - self.next + u64::from(is_compared);
+        (waiting, self.asked.len() as u64)
     }
 
     /// Returns whether something can be sent now.
@@ -257,7 +263,7 @@ impl Delivery {
             // It was behind for too long.
             self.begin_walk(changes);
         }
-        match self.walk.take() {
+        let sent = match self.walk.take() {
             Some(walk) => self.send_walk(walk, wanted, emit),
             None => {
                 let mut sent = Sent::default();
@@ -274,7 +280,9 @@ impl Delivery {
                 }
                 sent
             }
-        }
+        };
+        self.sent += sent.entries as u64;
+        sent
     }
 
     fn send_walk(

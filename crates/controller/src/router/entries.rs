@@ -230,9 +230,8 @@ fn tag_of(entry: &FlowStatistics<'_>) -> Option<HopTag> {
 /// The way to a next hop.
 #[derive(Clone, Debug)]
 pub struct HopWay<'a> {
+    pub address: IpAddr,
     pub tag: HopTag,
-    /// IPv4 or IPv6: only of such packets one may be taken off the TTL (OF13 clause 5.12).
-    pub kind: EtherType,
     pub mac: MacAddress,
     /// The address that packets have on the way.
     pub router: MacAddress,
@@ -276,9 +275,14 @@ impl HopWay<'_> {
             best_effort(),
             Action::output(output),
         ];
+        // A switch that is to count hops wants to know that frames have them.
+        let kind = match self.address {
+            IpAddr::V4(_) => EtherType::IPV4,
+            IpAddr::V6(_) => EtherType::IPV6,
+        };
         let matching = [
             MatchField::Metadata(Masked::under(u64::from(tag), TAG_MASK)),
-            MatchField::EthType(self.kind),
+            MatchField::EthType(kind),
         ];
         Form::new(NEXT_HOPS, priority::ROUTER, &matching, &actions)
     }
@@ -466,5 +470,47 @@ fn asked_for(address: IpAddr) -> Vec<MatchField> {
             MatchField::Icmpv6Type(NEIGHBOUR_SOLICITATION),
             MatchField::Ipv6NdTarget(address),
         ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use wire::openflow::Message;
+
+    use super::*;
+
+    proptest! {
+        /// What an error quotes says which prefix is refused, where a cookie has room for it.
+        #[test]
+        fn a_prefix_comes_back_from_its_cookie(
+            bits: u128, is_v4: bool, length in 0_u8..=128, tag in 1_u32..,
+        ) {
+            let address = match is_v4 {
+                true => IpAddr::V4(bits.to_be_bytes()[..4].iter().fold(0, |all, byte| {
+                    all << 8 | u32::from(*byte)
+                }).into()),
+                false => IpAddr::V6(bits.into()),
+            };
+            let length = if is_v4 { length % 33 } else { length };
+            let prefix = IpPrefix::of(address, length).unwrap();
+            let mut out = Vec::new();
+
+            emit_prefix(prefix, Some(HopTag(tag)), &mut out);
+
+            let Ok((_, Message::FlowMod(flow_mod))) = Message::parse(&out) else {
+                panic!("a FlowMod")
+            };
+            prop_assert_eq!(flow_mod.matching.check(), Ok(()));
+            prop_assert!(flow_mod.cookie.matches(COOKIE, COOKIE_MASK));
+            let is_whole = is_v4 || length <= 48;
+            prop_assert_eq!(prefix_of(flow_mod.cookie), is_whole.then_some(prefix));
+        }
+
+        #[test]
+        fn no_cookie_makes_it_panic(cookie: u64) {
+            let _ = prefix_of(Cookie(cookie));
+            let _ = prefix_of(Cookie(COOKIE.0 | cookie >> 8));
+        }
     }
 }

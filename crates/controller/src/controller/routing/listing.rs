@@ -114,6 +114,7 @@ impl Routing {
             let (waiting, unconfirmed) = behind.unwrap_or((u64::from(self.table.entries()), 0));
             IngressSummary {
                 switch: ctx.name_of_switch(*datapath),
+                sent: delivery.map_or(0, |it| it.sent),
                 waiting,
                 unconfirmed,
                 refused: delivery.map_or(0, |it| count(it.refused.len())),

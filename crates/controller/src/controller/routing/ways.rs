@@ -66,11 +66,8 @@ impl Routing {
             return network.set_content_at_once(ctx, subject, &Content::new());
         };
         let way = HopWay {
+            address: hop.address,
             tag: hop.tag,
-            kind: match hop.address {
-                IpAddr::V4(_) => EtherType::IPV4,
-                IpAddr::V6(_) => EtherType::IPV6,
-            },
             mac,
             router: settings.router_mac,
             tree: &tree,
