@@ -10,9 +10,12 @@ use crate::workspace::Workspace;
 /// Python environments, by their lists in `neighbours/`.
 const ENVIRONMENTS: [&str; 3] = ["faucet", "open61850", "os-ken"];
 /// Programs, with arguments that try them out, and the Debian package of each.
-const PROGRAMS: [(&str, &[&str], &str); 11] = [
+const PROGRAMS: [(&str, &[&str], &str); 14] = [
     ("/usr/lib/frr/bfdd", &["--version"], "frr"),
+    ("/usr/lib/frr/bgpd", &["--version"], "frr"),
+    ("bird", &["--version"], "bird2"),
     ("etcd", &["--version"], "etcd-server"),
+    ("gobgpd", &["--version"], "gobgpd"),
     ("ip", &["-V"], "iproute2"),
     ("mn", &["--version"], "mininet"),
     ("ovs-vswitchd", &["--version"], "openvswitch-switch"),

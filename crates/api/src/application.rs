@@ -76,13 +76,15 @@ pub enum Permission {
     WriteRules,
     /// Name and remove hosts.
     ChangeHosts,
+    /// Change which routes of other networks there are, and say how the speaker is.
+    ChangeRoutes,
     /// Change settings, load and unload applications.
     Configure,
 }
 
 impl Permission {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::SeeTopology,
         Self::SeeHosts,
         Self::SeeFlows,
@@ -93,6 +95,7 @@ impl Permission {
         Self::WriteIntents,
         Self::WriteRules,
         Self::ChangeHosts,
+        Self::ChangeRoutes,
         Self::Configure,
     ];
 
@@ -110,6 +113,7 @@ impl Permission {
             Self::WriteIntents => "write-intents",
             Self::WriteRules => "write-rules",
             Self::ChangeHosts => "change-hosts",
+            Self::ChangeRoutes => "change-routes",
             Self::Configure => "configure",
         }
     }
@@ -141,16 +145,20 @@ pub enum ApplicationKind {
     Deterministic,
     /// Keeps every two known hosts connected before they send (S1-10).
     ProactiveRoutes,
+    /// Makes the network a router among others, by the routes that a BGP speaker has learned
+    /// (S1-10).
+    SdnIp,
     /// Runs elsewhere, and asks over the interface for programs.
     External,
 }
 
 impl ApplicationKind {
     /// The kinds that the controller itself brings.
-    pub const BUILT_IN: [Self; 3] = [
+    pub const BUILT_IN: [Self; 4] = [
         Self::ReactiveForwarding,
         Self::Deterministic,
         Self::ProactiveRoutes,
+        Self::SdnIp,
     ];
 
     /// Returns the kind with this name.
@@ -176,6 +184,14 @@ impl ApplicationKind {
                 Permission::SeeHosts,
                 Permission::WriteIntents,
             ],
+            Self::SdnIp => &[
+                Permission::SeeTopology,
+                Permission::SeeHosts,
+                Permission::ReceiveFrames,
+                Permission::SendFrames,
+                Permission::WriteRules,
+                Permission::ChangeRoutes,
+            ],
             Self::External => &[],
         }
     }
@@ -187,6 +203,7 @@ impl ApplicationKind {
             Self::ReactiveForwarding => "reactive-forwarding",
             Self::Deterministic => "deterministic",
             Self::ProactiveRoutes => "proactive-routes",
+            Self::SdnIp => "sdn-ip",
             Self::External => "external",
         }
     }

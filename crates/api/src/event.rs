@@ -520,6 +520,54 @@ pub enum Event {
         /// Its number.
         intent: IntentId,
     },
+    /// Routes of other networks have changed. Told at most once a second.
+    RoutesChanged {
+        /// How many were announced, or have another next hop.
+        announced: u64,
+        /// How many were withdrawn.
+        withdrawn: u64,
+        /// How many were not taken.
+        refused: u64,
+    },
+    /// As many routes were taken as settings or tables have room for; others are refused.
+    RouteQuotaReached {
+        /// How many.
+        limit: u32,
+    },
+    /// A route comes and goes, and is not used for a while. Told at most once a second.
+    RoutesDamped {
+        /// How many such routes there are now.
+        damped: u32,
+    },
+    /// It is known where a next hop of routes is.
+    NextHopResolved {
+        /// Its address.
+        next_hop: IpAddr,
+        /// The address of its interface.
+        #[schemars(with = "String")]
+        mac: MacAddress,
+        /// Its port.
+        at: Place,
+    },
+    /// A next hop of routes does not answer any more, or its port is down.
+    NextHopLost {
+        /// Its address.
+        next_hop: IpAddr,
+    },
+    /// The BGP speaker is not heard: its routes are kept for a while.
+    SpeakerLost {
+        /// For how long.
+        #[serde(rename = "kept_ns")]
+        #[schemars(with = "u64")]
+        kept: Duration,
+    },
+    /// The BGP speaker is heard.
+    SpeakerBack,
+    /// The BGP speaker was not heard for too long: its routes are withdrawn.
+    StaleRoutesWithdrawn {
+        /// How many.
+        routes: u64,
+    },
     /// A switch has entered another criticality mode.
     ModeEntered {
         /// Its name.
@@ -648,6 +696,8 @@ pub enum About {
     Flows,
     /// The rules of switches, and intents.
     Rules,
+    /// Routes of other networks, and the speaker that learns them.
+    Routes,
     /// Criticality modes, and so anything that flows get.
     Modes,
     /// The controller itself, or anything: something was missed.
@@ -734,6 +784,15 @@ kinds! {
         RulesSettled "rules-settled",
         IntentChanged "intent-changed",
         IntentUnreadable "intent-unreadable";
+    Routes:
+        RoutesChanged "routes-changed",
+        RouteQuotaReached "route-quota-reached",
+        RoutesDamped "routes-damped",
+        NextHopResolved "next-hop-resolved",
+        NextHopLost "next-hop-lost",
+        SpeakerLost "speaker-lost",
+        SpeakerBack "speaker-back",
+        StaleRoutesWithdrawn "stale-routes-withdrawn";
     Modes:
         ModeEntered "mode-entered",
         ModeViolation "mode-violation",

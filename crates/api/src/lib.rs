@@ -13,6 +13,7 @@
 //! | [`contract`] | what sources send, and contracts that would do |
 //! | [`profile`] | what switches are taken to be |
 //! | [`rule`] | rules of switches |
+//! | [`routing`] | the network as a router among others |
 //! | [`settings`], [`statistics`] | how the controller works, and what it counts |
 //! | [`intent`] | what else shall hold |
 //! | [`frame_match`] | which frames are meant |
@@ -33,10 +34,12 @@ pub mod event;
 pub mod flow;
 pub mod frame_match;
 pub mod intent;
+mod ip_prefix;
 pub mod mode;
 pub mod path;
 pub mod place;
 pub mod profile;
+pub mod routing;
 pub mod rule;
 pub mod settings;
 pub mod statistics;
@@ -57,12 +60,19 @@ pub use intent::{
     Endpoint, Extent, FrameAction, Intent, IntentId, IntentKind, IntentState, IntentSummary,
     Rename, Scope, Waypoint,
 };
+pub use ip_prefix::{IpPrefix, IpPrefixError};
 pub use mode::{HeldMode, ModeChange, ModeReport, Strategy, SwitchMode};
 pub use path::{FoundPath, PathWish};
 pub use place::{LinkEnds, Place, PortId};
 pub use profile::{
     DoubtCount, FlowOutlook, HopDoubt, HopEvidence, MAX_OUTLOOKS, ProcessorProfile, ProfileOffer,
     ProfileStanding, ProfileWish, Raised, SwitchProfile,
+};
+pub use routing::{
+    Damping, IngressSummary, InterfaceAddress, MAX_PEERINGS, MAX_PEERS, MAX_ROUTE_CHANGES,
+    MAX_ROUTES, MAX_ROUTES_AT_ONCE, NextHopSummary, Peer, Peering, PeeringSummary, RefusedRoute,
+    RouteChange, RoutePart, RouteRefusal, RouteState, RoutedPrefix, RoutesChanged, RoutingStatus,
+    SdnIp, SdnIpError, SpeakerState,
 };
 pub use rule::{RuleOwner, RuleState};
 pub use settings::{ForeignRules, Metric, Settings, SettingsChange};

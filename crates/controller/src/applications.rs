@@ -250,7 +250,9 @@ impl Applications {
 const fn decides(kind: ApplicationKind) -> bool {
     match kind {
         ApplicationKind::ReactiveForwarding | ApplicationKind::Deterministic => true,
-        ApplicationKind::ProactiveRoutes | ApplicationKind::External => false,
+        ApplicationKind::ProactiveRoutes | ApplicationKind::SdnIp | ApplicationKind::External => {
+            false
+        }
     }
 }
 

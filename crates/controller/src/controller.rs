@@ -13,6 +13,7 @@
 //! | `ModeDesk` | criticality modes | `mode_control` |
 //! | `Promises` | who is promised what, and how promises stand | `requests`, `together`, `flow_ways`, `rearrangement`, `mobility`, `promises`, `listing`, `paths`, `hops`, `profile_watch`, `correction`, `contracts`, `copy_watch` |
 //! | `Programs` | what else is programmed, as the network changes | `programs`, `upkeep`, `proactive` |
+//! | `Routing` | routes of other networks, and what leads packets along them | `routing` |
 //! | `Southbound` | how we speak with switches | `southbound` |
 //! | `HostDesk` | hosts that are named, removed or gone | `naming`, `ageing` |
 //! | `Loading` | applications that come and go | `loading` |
@@ -63,6 +64,7 @@ mod recovery;
 mod refusals;
 mod repairs;
 mod requests;
+mod routing;
 mod settings;
 mod southbound;
 mod staged_updates;
@@ -85,6 +87,7 @@ use owners::Owners;
 use programs::Programs;
 use promises::Promises;
 use recovery::Recovery;
+use routing::Routing;
 use settings::SettingsDesk;
 use southbound::Southbound;
 use tables::{Operation, Tables};
@@ -94,7 +97,9 @@ use units::Instant;
 use crate::admission::Reservations;
 use crate::config::Config;
 use crate::mastery::Standing;
-use crate::northbound::{Asker, Counters, FlowId, MAX_FLOWS_AT_ONCE, Reply, Request, RequestId};
+use crate::northbound::{
+    ApplicationKind, Asker, Counters, FlowId, MAX_FLOWS_AT_ONCE, Reply, Request, RequestId,
+};
 use crate::outbox::Output;
 use crate::session::ConnectionId;
 use crate::store::{Epoch, StoreEvent};
@@ -141,6 +146,7 @@ pub struct Controller {
     modes: ModeDesk,
     promises: Promises,
     programs: Programs,
+    routing: Routing,
     southbound: Southbound,
     host_desk: HostDesk,
     /// Applications that wait for the store.
@@ -175,6 +181,7 @@ impl Controller {
             recovery: Recovery::default(),
             modes: ModeDesk::new(now, config.modes, (config.probe_key, config.seed)),
             programs: Programs::new(),
+            routing: Routing::new(now),
             southbound: Southbound::new(now, config.claim),
             host_desk: HostDesk::default(),
             loading: Loading::default(),
@@ -296,6 +303,7 @@ impl Controller {
                 .judging
                 .deadline(ctx.now, ctx.are_promises_stale),
             network.owners.leaving.deadline(),
+            self.routing.deadline(ctx, network),
         ];
         let due = ctx.schedule.deadline();
         others.into_iter().flatten().fold(due, Instant::min)
@@ -352,13 +360,11 @@ impl Controller {
         let (promises, modes) = (&mut self.promises, &mut self.modes);
         let (topology, owners) = (&network.topology, &mut network.owners);
         let reply = match request {
-            Request::Admit(asked) => return promises.admit(ctx, network, modes, id, asked),
-            Request::AdmitTogether(asked) => {
-                return promises.admit_together(ctx, network, modes, id, asked);
-            }
-            Request::WhatIf(asked) => return promises.what_if(ctx, network, modes, id, asked),
-            Request::MakeRoom(asked) => return promises.make_room(ctx, network, id, &asked),
-            Request::Withdraw(name) => return promises.withdraw(ctx, owners, id, name),
+            of_admission @ (Request::Admit(_)
+            | Request::AdmitTogether(_)
+            | Request::WhatIf(_)
+            | Request::MakeRoom(_)
+            | Request::Withdraw(_)) => return self.look_at_admissions(id, of_admission),
             of_switch @ (Request::ForgetSwitch(_)
             | Request::HopsAfter { .. }
             | Request::Profiles
@@ -383,38 +389,96 @@ impl Controller {
             Request::Flow(name) => Promises::show_flow(ctx, network, name),
             Request::Topology => Reply::Topology(owners.topology_summary(topology)),
             Request::Promises => Reply::Promises(Box::new(promises.promises(owners))),
-            Request::AddIntents(intents) => {
-                return self.programs.add_intents(ctx, network, (id, by), intents);
+            of_intents @ (Request::AddIntents(_) | Request::RemoveIntent(_) | Request::Intents) => {
+                return self.look_at_intents(id, by, of_intents);
             }
-            Request::RemoveIntent(name) => {
-                return self.programs.remove_intent(ctx, owners, id, by, name);
-            }
-            Request::Intents => Reply::Intents(Programs::intent_summaries(ctx, network)),
             Request::Paths(query) => {
                 Reply::Paths(promises.find_paths(ctx, topology, modes, &query))
             }
             Request::View => owners.show_view(topology, by),
             Request::SetHost(host) => return self.host_desk.set_host(ctx, network, id, host),
-            Request::Load(manifest) => return self.loading.load(ctx, owners, id, manifest),
-            Request::Unload(name) => return self.loading.unload(ctx, owners, id, name),
-            Request::Reload(name) => return Loading::reload(ctx, network, id, name),
-            Request::Applications => Reply::Applications(Loading::application_summaries(network)),
+            of_applications @ (Request::Load(_)
+            | Request::Unload(_)
+            | Request::Reload(_)
+            | Request::Applications) => return self.look_at_applications(id, of_applications),
             Request::RemoveHost(name) => return self.host_desk.remove_host(ctx, network, id, name),
             Request::Rules(datapath) => return network.list_rules(ctx, id, datapath),
             Request::Reconcile(datapath) => return network.reconcile(ctx, id, datapath),
             Request::Settings => Reply::Settings(SettingsDesk::settings(ctx, &network.tables)),
             Request::Configure(change) => {
-                let tables = &network.tables;
-                return self.settings_desk.configure(ctx, tables, id, change);
+                return (self.settings_desk).configure(ctx, &network.tables, id, change);
             }
             Request::Mode => Reply::Mode(modes.mode_report(ctx)),
             Request::SetMode(change) => return modes.set_mode(ctx, network, id, &change),
+            of_routes @ (Request::ConfigureSdnIp(_)
+            | Request::ChangeRoutes { .. }
+            | Request::RoutesAfter { .. }
+            | Request::RoutingStatus
+            | Request::SpeakerState(_)) => {
+                return self.routing.requested(ctx, network, id, of_routes);
+            }
             Request::Statistics => {
                 let statistics = self.southbound.statistics(ctx, &mut network.tables);
                 Reply::Statistics(Box::new(statistics))
             }
         };
         ctx.outbox.reply(id, reply);
+    }
+
+    /// Decides about flows.
+    fn look_at_admissions(&mut self, id: RequestId, request: Request) {
+        let Self { ctx, network, .. } = self;
+        let (promises, modes) = (&mut self.promises, &mut self.modes);
+        match request {
+            Request::Admit(asked) => promises.admit(ctx, network, modes, id, asked),
+            Request::AdmitTogether(asked) => {
+                promises.admit_together(ctx, network, modes, id, asked);
+            }
+            Request::WhatIf(asked) => promises.what_if(ctx, network, modes, id, asked),
+            Request::MakeRoom(asked) => promises.make_room(ctx, network, id, &asked),
+            Request::Withdraw(name) => promises.withdraw(ctx, &mut network.owners, id, name),
+            _ => unreachable!("nothing else is asked of it"),
+        }
+    }
+
+    /// Answers what is asked of intents.
+    fn look_at_intents(&mut self, id: RequestId, by: &Asker, request: Request) {
+        let Self { ctx, network, .. } = self;
+        match request {
+            Request::AddIntents(intents) => {
+                self.programs.add_intents(ctx, network, (id, by), intents);
+            }
+            Request::RemoveIntent(name) => {
+                self.programs
+                    .remove_intent(ctx, &network.owners, id, by, name);
+            }
+            Request::Intents => {
+                let all = Programs::intent_summaries(ctx, network);
+                ctx.outbox.reply(id, Reply::Intents(all));
+            }
+            _ => unreachable!("nothing else is asked of it"),
+        }
+    }
+
+    /// Answers what is asked of applications.
+    fn look_at_applications(&mut self, id: RequestId, request: Request) {
+        let Self { ctx, network, .. } = self;
+        match request {
+            Request::Load(manifest) => self.loading.load(ctx, &mut network.owners, id, manifest),
+            Request::Unload(name) => self.loading.unload(ctx, &network.owners, id, name),
+            Request::Reload(name) => {
+                if name == ApplicationKind::SdnIp.name() {
+                    self.routing.reload();
+                }
+                Loading::reload(ctx, network, id, name);
+            }
+            Request::Applications => {
+                let routes = self.routing.count_entries(network);
+                let all = Loading::application_summaries(network, routes);
+                ctx.outbox.reply(id, Reply::Applications(all));
+            }
+            _ => unreachable!("nothing else is asked of it"),
+        }
     }
 
     /// Answers what is asked of switches and of what they have seen of frames.

@@ -40,7 +40,7 @@ use crate::place::PortId;
 use crate::view::{Carrier, Control, Host, HostOrigin, MAX_ADDRESSES, MAX_HOSTS, View};
 
 use moves::{MoveVerdict, Moves};
-use sighting::{Claim, Sighting};
+pub use sighting::{Claim, Sighting};
 
 /// The most hosts that are learned at one port: one that forges addresses fills
 /// no table.

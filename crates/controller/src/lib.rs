@@ -30,6 +30,7 @@
 //! | [`priority`] | which of the entries that match a frame wins? |
 //! | [`intents`] | what else was programmed, and how is it kept? |
 //! | [`transition`] | how does it change its way? |
+//! | [`router`] | how is the network a router among others? |
 //! | [`routes`] | how are known hosts connected before they send? |
 //! | [`forwarding`] | what if nobody has asked for a flow? |
 //! | [`applications`] | who may ask what? |
@@ -76,6 +77,7 @@ pub mod path;
 pub mod priority;
 pub mod record;
 pub mod refusal;
+pub mod router;
 pub mod routes;
 pub mod rules;
 mod seamless;

@@ -12,13 +12,17 @@ mod tables;
 
 pub use api::{
     Accepted, Alternative, ApplicationId, ApplicationKind, ApplicationSummary, Asker, Cause,
-    ContractChange, ContractFigures, ContractOffer, ContractSuggestion, Counters, Cover, Detection,
-    Dispute, DoubtCount, Endpoint, Event, Extent, FlowHops, FlowId, FlowMatch, FlowOutlook,
-    ForeignRules, FoundPath, FrameAction, FrameMatch, HeldMode, HopCount, HopDoubt, HopEvidence,
-    HopSeen, Intent, IntentId, IntentKind, IntentState, MAX_DISPUTES_SHOWN, MAX_OUTLOOKS, Manifest,
-    ModeChange, ModeReport, PathWish, Permission, ProcessorProfile, ProfileOffer, ProfileStanding,
-    ProfileWish, Promise, PromiseState, Protection, Raised, Route, RuleOwner, RuleState, Scope,
-    Settings, SettingsChange, SwitchMode, SwitchProfile, Transport, TransportProtocol, Travels,
+    ContractChange, ContractFigures, ContractOffer, ContractSuggestion, Counters, Cover, Damping,
+    Detection, Dispute, DoubtCount, Endpoint, Event, Extent, FlowHops, FlowId, FlowMatch,
+    FlowOutlook, ForeignRules, FoundPath, FrameAction, FrameMatch, HeldMode, HopCount, HopDoubt,
+    HopEvidence, HopSeen, IngressSummary, Intent, IntentId, IntentKind, IntentState,
+    InterfaceAddress, IpPrefix, MAX_DISPUTES_SHOWN, MAX_OUTLOOKS, MAX_PEERINGS, MAX_PEERS,
+    MAX_ROUTE_CHANGES, MAX_ROUTES, MAX_ROUTES_AT_ONCE, Manifest, ModeChange, ModeReport,
+    NextHopSummary, PathWish, Peer, Peering, PeeringSummary, Permission, ProcessorProfile,
+    ProfileOffer, ProfileStanding, ProfileWish, Promise, PromiseState, Protection, Raised,
+    RefusedRoute, Route, RouteChange, RoutePart, RouteRefusal, RouteState, RoutedPrefix,
+    RoutesChanged, RoutingStatus, RuleOwner, RuleState, Scope, SdnIp, SdnIpError, Settings,
+    SettingsChange, SpeakerState, SwitchMode, SwitchProfile, Transport, TransportProtocol, Travels,
     Waypoint,
 };
 pub use application::{MAX_APPLICATION_NAME, MAX_APPLICATIONS};
@@ -164,6 +168,24 @@ pub enum Request {
     /// End the intent with this name.
     RemoveIntent(String),
     Intents,
+    /// Be a router like this from now on, or no longer, while `sdn-ip` is loaded.
+    ConfigureSdnIp(Option<Box<SdnIp>>),
+    /// Take changes of routes, at most [`MAX_ROUTE_CHANGES`]. Who asks has at most two of
+    /// these unanswered.
+    ChangeRoutes {
+        changes: Vec<RouteChange>,
+        part: RoutePart,
+    },
+    /// List the routes behind this prefix, in the order of prefixes, at most so many and at
+    /// most [`MAX_ROUTES_AT_ONCE`].
+    RoutesAfter {
+        after: Option<IpPrefix>,
+        most: usize,
+    },
+    /// Show how the network is as a router.
+    RoutingStatus,
+    /// Take in whether the speaker is heard.
+    SpeakerState(SpeakerState),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -271,6 +293,22 @@ pub enum Reply {
     UnknownIntent(String),
     /// To [`Request::Intents`].
     Intents(Vec<IntentSummary>),
+    /// To [`Request::ConfigureSdnIp`].
+    SdnIpConfigured,
+    /// To [`Request::ConfigureSdnIp`]: why not; nothing has changed.
+    SdnIpRefused(SdnIpError),
+    /// To requests about routes: `sdn-ip` is not loaded, or has no settings.
+    NotRouting,
+    /// To [`Request::ChangeRoutes`], once all are looked at.
+    RoutesChanged(RoutesChanged),
+    /// To [`Request::ChangeRoutes`]: there are too many in it; nothing has changed.
+    TooManyRouteChanges,
+    /// To [`Request::RoutesAfter`].
+    Routes(Vec<RoutedPrefix>),
+    /// To [`Request::RoutingStatus`].
+    RoutingStatus(Box<RoutingStatus>),
+    /// To [`Request::SpeakerState`].
+    SpeakerNoted,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

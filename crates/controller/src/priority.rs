@@ -14,6 +14,8 @@
 //! | 600 to 699 | match-actions, by the priority they declare |
 //! | 400 + fields of the match | points, multicast and flow paths |
 //! | 300 | hosts that are connected with each other |
+//! | 260 | what outside routers and the BGP speaker say to each other |
+//! | 250 | packets of outside routers, and those on the way to one |
 //! | 200 | routes kept for all known hosts |
 //! | 100 | forwarding of what no flow claims |
 //! | 50 | what a host sends to all with whom it is connected |
@@ -34,6 +36,10 @@ pub const MATCH_ACTION_MAX: u8 = 99;
 /// Connectivity between points; each field of a match adds one.
 pub const CONNECTIVITY: u16 = 400;
 pub const HOST_TO_HOST: u16 = 300;
+/// Between outside routers and the BGP speaker.
+pub const PEERING: u16 = 260;
+/// Packets that come from outside routers, and that are on the way to one.
+pub const ROUTER: u16 = 250;
 /// Routes to all known hosts.
 pub const PROACTIVE_ROUTES: u16 = 200;
 pub const REACTIVE_FORWARDING: u16 = 100;

@@ -7,6 +7,8 @@ mod faults;
 mod lines;
 mod succession;
 
+use std::collections::BTreeSet;
+
 use controller::Controller;
 use controller::northbound::{Request, RequestId, Said};
 use measure::Recorder;
@@ -25,7 +27,7 @@ pub use crate::observer::Observed;
 use crate::observer::Observer;
 use crate::parts::{End, Engine, Fault, FaultAt, Node, Parts};
 use crate::switch_node::{SwitchNode, TakenFrame};
-pub use by_hand::Told;
+pub use by_hand::{Overheard, Told};
 use controller::store::MemoryStore;
 use lines::Lines;
 pub use lines::{Line, LineEvent};
@@ -43,6 +45,9 @@ pub struct World {
     controller: Option<Controller>,
     /// What switches said, if there is no controller.
     told: Vec<Told>,
+    /// The hosts of which frames are kept that come to them, and these.
+    listening: BTreeSet<usize>,
+    overheard: Vec<Overheard>,
     watch: Option<MessageWatch>,
     hop_watch: Option<HopWatch>,
     controller_wake_up: Option<Instant>,
@@ -122,6 +127,8 @@ impl World {
                 .controller
                 .map(|config| Controller::new(begins, config)),
             told: Vec::new(),
+            listening: BTreeSet::new(),
+            overheard: Vec::new(),
             watch: None,
             hop_watch: None,
             controller_wake_up: None,
@@ -364,6 +371,11 @@ impl World {
             {
                 watch.reached(self.now, trail, promise);
             }
+        }
+        if self.listening.contains(&host) {
+            let bytes = self.network.frames.bytes(frame).to_vec();
+            let at = self.now;
+            self.overheard.push(Overheard { at, host, bytes });
         }
         node.receive(self.now, frame, &mut self.network.frames);
         self.network.frames.release(frame);

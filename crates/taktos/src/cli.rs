@@ -91,6 +91,8 @@ enum Command {
     Rules(client::rules::Rules),
     /// Show the applications of a running controller, load, unload or reload some.
     Apps(client::apps::Apps),
+    /// Show routes to other networks, or how the network is as a router.
+    Routes(client::routes::RoutesArgs),
     /// Say which contracts what a source really sends keeps.
     Contract(client::contract::ContractArgs),
     /// Show what switches are taken to be and whether what is seen agrees, or correct one.
@@ -292,6 +294,7 @@ pub fn run_with(given: Vec<OsString>) -> u8 {
         Command::Intents(arguments) => client::intents::intents(&arguments),
         Command::Rules(arguments) => client::rules::rules(&arguments),
         Command::Apps(arguments) => client::apps::apps(&arguments),
+        Command::Routes(arguments) => client::routes::routes(&arguments),
         Command::Contract(arguments) => client::contract::contract(&arguments),
         Command::Profile(arguments) => client::profiles::profile(&arguments),
         Command::Instances(arguments) => client::instances::instances(&arguments),

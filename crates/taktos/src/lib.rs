@@ -12,5 +12,6 @@ pub mod inspection;
 pub mod library;
 pub mod signature;
 pub mod southbound;
+pub mod speaker;
 pub mod tls;
 pub mod web;

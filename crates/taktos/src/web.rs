@@ -52,6 +52,8 @@ use gate::Gate;
 use layout::Spot;
 use site::{Inside, Site};
 
+use crate::speaker::SharedReport;
+
 /// How many threads serve HTTP.
 const THREADS: usize = 2;
 /// How long answers that are under way may take when the program ends.
@@ -73,6 +75,8 @@ pub struct Terms {
     pub places: BTreeMap<DatapathId, Spot>,
     /// Who cuts and heals links, in a run.
     pub wishes: Option<Sender<Wish>>,
+    /// What is known of the daemon that speaks BGP, if there is one.
+    pub speaker: Option<SharedReport>,
 }
 
 impl Terms {
@@ -87,6 +91,7 @@ impl Terms {
             store: None,
             places: BTreeMap::new(),
             wishes: None,
+            speaker: None,
         }
     }
 }
@@ -133,6 +138,7 @@ impl Web {
         inside.store = terms.store;
         inside.places = terms.places;
         inside.wishes = terms.wishes;
+        inside.speaker = terms.speaker;
         inside.cluster = cluster;
         let site = Arc::new(inside);
         let address = listener.local_addr()?;
@@ -173,6 +179,12 @@ impl Web {
             .filter(|entry| entry.status < 400 && !is_answer(entry))
             .map(|entry| format!("{} {}", entry.operation, entry.about.join(" ")))
             .collect()
+    }
+
+    /// Returns what is behind the interface, for those of this program who ask as well.
+    #[must_use]
+    pub fn site(&self) -> Site {
+        Arc::clone(&self.site)
     }
 
     /// Passes on what the controller tells.

@@ -17,6 +17,7 @@ impl fmt::Display for Event {
             About::Hosts => self.of_host(f),
             About::Flows => self.of_flow(f),
             About::Rules => self.of_rules(f),
+            About::Routes => self.of_routes(f),
             About::Modes => self.of_mode(f),
             About::Anything => self.of_anything(f),
         }
@@ -408,6 +409,42 @@ impl Event {
                 write!(f, "switch {switch} refuses something about modes: {reason}")
             }
             Self::ModeRewritten { level, .. } => write!(f, "entries of level {level} are written"),
+            other => other.by_name(f),
+        }
+    }
+
+    fn of_routes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RoutesChanged {
+                announced,
+                withdrawn,
+                refused,
+            } => write!(
+                f,
+                "routes: {announced} announced, {withdrawn} withdrawn, {refused} refused"
+            ),
+            Self::RouteQuotaReached { limit } => {
+                write!(f, "{limit} routes are taken, and there is room for no more")
+            }
+            Self::RoutesDamped { damped } => {
+                write!(
+                    f,
+                    "{damped} routes come and go, and are not used for a while"
+                )
+            }
+            Self::NextHopResolved { next_hop, mac, at } => {
+                write!(f, "next hop {next_hop} is {mac} at {at}")
+            }
+            Self::NextHopLost { next_hop } => write!(f, "next hop {next_hop} does not answer"),
+            Self::SpeakerLost { kept } => write!(
+                f,
+                "the BGP speaker is not heard: its routes are kept for {kept}"
+            ),
+            Self::SpeakerBack => f.write_str("the BGP speaker is heard"),
+            Self::StaleRoutesWithdrawn { routes } => write!(
+                f,
+                "the BGP speaker was not heard for too long: {routes} routes withdrawn"
+            ),
             other => other.by_name(f),
         }
     }

@@ -95,6 +95,9 @@ pub struct Context {
     pub are_promises_stale: bool,
     /// The same for what switches are given for modes.
     pub are_modes_stale: bool,
+    /// Whether switches, ports or links have changed since the ways to next hops were looked
+    /// at.
+    pub are_routes_stale: bool,
     /// Whether what was kept is known.
     pub memory: Memory,
     /// When the network has been found after the start.
@@ -119,6 +122,7 @@ impl Context {
             slow_switches: BTreeMap::new(),
             are_promises_stale: false,
             are_modes_stale: true,
+            are_routes_stale: false,
             memory: Memory::Incomplete,
             settled_at: now,
         }
@@ -194,6 +198,8 @@ impl Context {
             | Request::Statistics
             | Request::Rules(_)
             | Request::Mode
+            | Request::RoutingStatus
+            | Request::SpeakerState(_)
             | Request::Applications => true,
             Request::Admit(_)
             | Request::AdmitTogether(_)
@@ -218,6 +224,9 @@ impl Context {
             | Request::AddIntents(_)
             | Request::RemoveIntent(_)
             | Request::Intents
+            | Request::ConfigureSdnIp(_)
+            | Request::ChangeRoutes { .. }
+            | Request::RoutesAfter { .. }
             | Request::SetHost(_)
             | Request::Load(_)
             | Request::Unload(_)

@@ -3,9 +3,9 @@
 use wire::ethernet::{EtherType, Header};
 use wire::openflow::{DatapathId, PacketIn};
 
-use crate::desired::is_guard;
+use crate::desired::{is_guard, is_of_peering};
 use crate::discovery::{ECHO, ECHOED};
-use crate::forwarding::Shortage;
+use crate::forwarding::{Shortage, Taken};
 use crate::northbound::{Detection, Event};
 use crate::packet_in_classes::FrameClass;
 use crate::place::{LinkEnds, PortId};
@@ -13,7 +13,7 @@ use crate::session::Slot;
 use crate::view::Confirmed;
 
 use super::context::Memory;
-use super::{Controller, Recovery};
+use super::{Context, Controller, Recovery};
 
 impl Controller {
     /// Takes a frame that a switch handed over.
@@ -52,6 +52,7 @@ impl Controller {
             return;
         }
         let owner = session.connection;
+        self.routing.heard(ctx, port, &header, payload);
         let contested = network
             .owners
             .contested(ctx, &network.topology, port, header.source);
@@ -67,17 +68,12 @@ impl Controller {
             return;
         }
         let may_be_new = match &mut network.owners.forwarding {
+            // It goes to the speaker already.
+            Some(_) if is_of_peering(packet_in.cookie) => true,
             Some(forwarding) => {
                 let out = ctx.outbox.to(slot);
                 let taken = forwarding.take(ctx.now, owner, port, &header, packet_in, out);
-                ctx.counters.floods_dropped += u64::from(taken.is_dropped);
-                if taken.shortage != Shortage::None {
-                    ctx.counters.stations_displaced += 1;
-                }
-                if taken.shortage == Shortage::News {
-                    let at = ctx.named(port);
-                    ctx.outbox.notify(Event::StationsCrowded { at });
-                }
+                note_taken(ctx, port, taken);
                 taken.is_news || class.tells_addresses()
             }
             None => true,
@@ -137,5 +133,17 @@ impl Controller {
                 Recovery::link_found(ctx, network, link);
             }
         }
+    }
+}
+
+/// Counts, and tells, what became of a frame that reactive forwarding has taken.
+fn note_taken(ctx: &mut Context, port: PortId, taken: Taken) {
+    ctx.counters.floods_dropped += u64::from(taken.is_dropped);
+    if taken.shortage != Shortage::None {
+        ctx.counters.stations_displaced += 1;
+    }
+    if taken.shortage == Shortage::News {
+        let at = ctx.named(port);
+        ctx.outbox.notify(Event::StationsCrowded { at });
     }
 }

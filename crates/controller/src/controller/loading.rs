@@ -135,12 +135,13 @@ impl Loading {
             ApplicationKind::ProactiveRoutes => {
                 network.owners.proactive_routes_change(&network.topology)
             }
-            ApplicationKind::External => {}
+            ApplicationKind::SdnIp | ApplicationKind::External => {}
         }
         ctx.outbox.reply(id, Reply::Reloaded);
     }
 
-    pub fn application_summaries(network: &Network) -> Vec<ApplicationSummary> {
+    /// Lists applications; `of_routes` is how many rules `sdn-ip` has.
+    pub fn application_summaries(network: &Network, of_routes: usize) -> Vec<ApplicationSummary> {
         let all = network.owners.applications.iter();
         let summary = |(id, loaded): (ApplicationId, &crate::applications::Loaded)| {
             let subject = EntryOwner::Application(id);
@@ -150,6 +151,7 @@ impl Loading {
                 intents: network.owners.intents_of(&loaded.manifest.name),
                 rules: match loaded.manifest.kind {
                     ApplicationKind::ProactiveRoutes => Programs::count_route_rules(network),
+                    ApplicationKind::SdnIp => of_routes,
                     ApplicationKind::ReactiveForwarding
                     | ApplicationKind::Deterministic
                     | ApplicationKind::External => {
@@ -260,6 +262,7 @@ impl Loading {
                 ApplicationKind::ReactiveForwarding
                 | ApplicationKind::Deterministic
                 | ApplicationKind::ProactiveRoutes
+                | ApplicationKind::SdnIp
                 | ApplicationKind::External,
                 _,
             ) => {}

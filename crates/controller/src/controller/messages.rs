@@ -84,6 +84,7 @@ impl Controller {
             self.modes.lose(ctx, datapath);
             topology.suspect(ctx, datapath);
             ctx.promises_changed();
+            ctx.are_routes_stale = true;
         }
         self.abandon(slot);
         for subject in lost {
@@ -265,6 +266,8 @@ impl Controller {
             Message::MultipartReply(reply) if self.modes.mode_reported(ctx, datapath, reply) => {}
             Message::MultipartReply(reply)
                 if network.policing_answered(ctx, (datapath, transaction), reply) => {}
+            Message::MultipartReply(reply)
+                if self.routing.reported(datapath, transaction, reply) => {}
             Message::MultipartReply(reply) => {
                 let Network { tables, owners, .. } = network;
                 match tables.counts_reported(ctx, slot, datapath, transaction, reply) {
@@ -307,6 +310,9 @@ impl Controller {
     /// Takes in that a switch has done all that it was sent before a barrier.
     fn barrier_answered(&mut self, slot: Slot, datapath: DatapathId, transaction: TransactionId) {
         let Network { owners, tables, .. } = &mut self.network;
+        if self.routing.barrier_answered(datapath, transaction) {
+            return;
+        }
         if let Some(confirmed) = tables.confirmations.confirm(slot, transaction) {
             tables.messages_confirmed(&mut self.ctx, owners, datapath, confirmed.covers);
             if let Some(operation) = confirmed.operation {
@@ -425,6 +431,7 @@ impl Controller {
         network.topology.note_carrier(ctx, id);
         ctx.promises_changed();
         if port.carrier == Carrier::Up {
+            self.routing.port_up(ctx.now, id);
             network
                 .topology
                 .probe(ctx, PortId::new(datapath, port.number));
@@ -447,7 +454,8 @@ impl Controller {
         if error.kind == ErrorKind::BadRequest(BadRequest::IsSlave) {
             return self.leave_to_other(slot, datapath);
         }
-        let is_other = network.policing_refused(ctx, (datapath, transaction))
+        let is_other = self.routing.refused(datapath, transaction, error)
+            || network.policing_refused(ctx, (datapath, transaction))
             || self
                 .modes
                 .mode_refused(ctx, datapath, transaction, error.kind)

@@ -228,6 +228,8 @@ impl Network {
             | EntryOwner::Modes
             | EntryOwner::Levels(_)
             | EntryOwner::Guard(_)
+            | EntryOwner::NextHop(_)
+            | EntryOwner::Peering(_)
             | EntryOwner::Route(_) => None,
         };
         let stages = Stages::plan(&present, wanted, source, &|port| {

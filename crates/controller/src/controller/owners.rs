@@ -120,7 +120,9 @@ impl Owners {
             | EntryOwner::Route(_)
             | EntryOwner::Modes
             | EntryOwner::Levels(_)
-            | EntryOwner::Guard(_) => {}
+            | EntryOwner::Guard(_)
+            | EntryOwner::NextHop(_)
+            | EntryOwner::Peering(_) => {}
             EntryOwner::Flow(flow) => self.flow_settled(ctx, flow, outcome),
             EntryOwner::Intent(intent) => self.intent_settled(ctx, intent, outcome),
             EntryOwner::Application(_) => {
@@ -157,6 +159,7 @@ impl Owners {
     /// that comes up has thousands of changes, and each concerns all of it. Returns
     /// whether it is done.
     pub fn follow_links(&mut self, ctx: &mut Context, topology: &Topology) -> bool {
+        ctx.are_routes_stale = true;
         self.try_waiting_intents(ctx);
         let switches = topology.view.switches().len();
         let last = ctx.schedule.floods_followed;
@@ -252,7 +255,10 @@ impl Owners {
                 RuleOwner::Intent { id, name }
             }
             EntryOwner::Application(id) => self.owner_of_application(id),
-            EntryOwner::Route(_) => self.owner_of_routes(),
+            EntryOwner::Route(_) => self.owner_of_kind(ApplicationKind::ProactiveRoutes),
+            EntryOwner::NextHop(_) | EntryOwner::Peering(_) => {
+                self.owner_of_kind(ApplicationKind::SdnIp)
+            }
         }
     }
 

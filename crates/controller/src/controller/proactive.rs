@@ -167,7 +167,11 @@ fn content(rules: &[PlacedRule]) -> Content {
 
 /// Plans the change of a route from its end outwards: whatever switch has the new
 /// rule, the switch that it sends to has it, too.
-fn outwards(present: &Content, wanted: &Content, depths: &BTreeMap<DatapathId, usize>) -> Stages {
+pub(super) fn outwards(
+    present: &Content,
+    wanted: &Content,
+    depths: &BTreeMap<DatapathId, usize>,
+) -> Stages {
     let mut build: BTreeMap<usize, TransitionStage> = BTreeMap::new();
     for (spot, form) in wanted {
         if present.get(spot) != Some(form) {

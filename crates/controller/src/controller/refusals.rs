@@ -207,7 +207,7 @@ impl Tables {
 }
 
 /// Returns the cookie of a FlowMod of which `message` is the beginning.
-fn quoted_cookie(message: &[u8]) -> Option<Cookie> {
+pub(super) fn quoted_cookie(message: &[u8]) -> Option<Cookie> {
     let kind = Header::parse(message).ok()?.kind;
     let cookie = message.get(HEADER_LENGTH..HEADER_LENGTH + 8)?;
     let cookie = u64::from_be_bytes(cookie.try_into().ok()?);

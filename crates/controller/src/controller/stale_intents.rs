@@ -138,6 +138,7 @@ impl Owners {
             | EntryOwner::Gathering(_)
             | EntryOwner::Modes => "the controller".to_owned(),
             EntryOwner::Route(_) => "proactive-routes".to_owned(),
+            EntryOwner::NextHop(_) | EntryOwner::Peering(_) => "sdn-ip".to_owned(),
             EntryOwner::Flow(flow) | EntryOwner::Levels(flow) | EntryOwner::Guard(flow) => {
                 match self.flows.get(flow) {
                     Some(flow) => format!("flow {}", flow.admission.requirement.name),
@@ -313,9 +314,8 @@ impl Owners {
         self.intents.mark(Item::Flood);
     }
 
-    /// Returns who has the rules of routes.
-    pub fn owner_of_routes(&self) -> RuleOwner {
-        let kind = ApplicationKind::ProactiveRoutes;
+    /// Returns the application of a kind as an owner of rules.
+    pub fn owner_of_kind(&self, kind: ApplicationKind) -> RuleOwner {
         match self.applications.of_kind(kind) {
             Some(id) => self.owner_of_application(id),
             None => RuleOwner::Controller,

@@ -15,6 +15,7 @@ impl Controller {
         tables.clear_old_ways(ctx, owners);
         tables.retry_refused(ctx);
         self.programs.keep_intents(ctx, network);
+        self.routing.keep(ctx, network);
         network.tables.look_at_losses(ctx, &network.owners);
         self.modes.keep_modes(ctx, network);
         if ctx.now >= ctx.schedule.rounds {

@@ -333,6 +333,8 @@ impl Programs {
                 | EntryOwner::Modes
                 | EntryOwner::Levels(_)
                 | EntryOwner::Guard(_)
+                | EntryOwner::NextHop(_)
+                | EntryOwner::Peering(_)
                 | EntryOwner::Route(_) => return None,
             };
             present

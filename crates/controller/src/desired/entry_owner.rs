@@ -17,6 +17,7 @@ use wire::openflow::{Cookie, TransactionId};
 
 use super::RulePlace;
 use crate::northbound::{ApplicationId, FlowId, IntentId};
+use crate::router::next_hops::HopTag;
 
 /// The bits of a cookie that say that an entry is one of ours.
 pub const COOKIE_OURS: Cookie = Cookie(0x54 << 56);
@@ -52,6 +53,10 @@ pub enum EntryOwner {
     Levels(FlowId),
     /// What keeps others from coming onto the way of a flow.
     Guard(FlowId),
+    /// The way to a next hop of routes, by its tag.
+    NextHop(HopTag),
+    /// What leads between outside routers and the speaker, by the number of the peering.
+    Peering(u32),
 }
 
 impl EntryOwner {
@@ -68,6 +73,8 @@ impl EntryOwner {
             | Self::Modes
             | Self::Levels(_)
             | Self::Guard(_)
+            | Self::NextHop(_)
+            | Self::Peering(_)
             | Self::Application(_) => None,
         }
     }
@@ -85,6 +92,8 @@ impl EntryOwner {
             Self::Modes => 7,
             Self::Levels(_) => 8,
             Self::Guard(_) => 9,
+            Self::NextHop(_) => 10,
+            Self::Peering(_) => 11,
         }
     }
 
@@ -105,6 +114,8 @@ impl EntryOwner {
             Self::Modes,
             Self::Levels(FlowId(number)),
             Self::Guard(FlowId(number)),
+            Self::NextHop(HopTag(number)),
+            Self::Peering(number),
         ];
         named.into_iter().find(|named| is_alike(*named, cookie))
     }
@@ -119,6 +130,7 @@ impl EntryOwner {
             Self::Flow(flow) | Self::Levels(flow) | Self::Guard(flow) => flow.0,
             Self::Intent(intent) => intent.0,
             Self::Application(application) => application.0 as u32,
+            Self::NextHop(HopTag(number)) | Self::Peering(number) => number,
         }
     }
 
@@ -135,7 +147,9 @@ impl EntryOwner {
             | Self::Route(_)
             | Self::Modes
             | Self::Levels(_)
-            | Self::Guard(_) => TransactionId(0),
+            | Self::Guard(_)
+            | Self::NextHop(_)
+            | Self::Peering(_) => TransactionId(0),
         }
     }
 }
@@ -149,6 +163,8 @@ impl fmt::Display for EntryOwner {
             Self::Modes => f.write_str("the modes"),
             Self::Levels(flow) => write!(f, "flow {} at its levels", flow.0),
             Self::Guard(flow) => write!(f, "the guard of flow {}", flow.0),
+            Self::NextHop(HopTag(tag)) => write!(f, "the way to next hop {tag:08x}"),
+            Self::Peering(number) => write!(f, "peering {number}"),
             Self::Intent(intent) => write!(f, "intent {}", intent.0),
             Self::Application(application) => write!(f, "application {}", application.0),
             Self::Gathering(mac) => write!(f, "what host {mac} sends to all"),
@@ -170,6 +186,8 @@ pub fn is_derived(cookie: Cookie) -> bool {
         EntryOwner::Modes,
         EntryOwner::Levels(FlowId(0)),
         EntryOwner::Guard(FlowId(0)),
+        EntryOwner::NextHop(HopTag(0)),
+        EntryOwner::Peering(0),
     ];
     derived.iter().any(|one| is_alike(*one, cookie))
 }
@@ -178,6 +196,12 @@ pub fn is_derived(cookie: Cookie) -> bool {
 #[must_use]
 pub fn is_guard(cookie: Cookie) -> bool {
     cookie.matches(COOKIE_OURS, COOKIE_MASK_OURS) && is_alike(EntryOwner::Guard(FlowId(0)), cookie)
+}
+
+/// Returns whether an entry with this cookie leads between outside routers and the speaker.
+#[must_use]
+pub fn is_of_peering(cookie: Cookie) -> bool {
+    cookie.matches(COOKIE_OURS, COOKIE_MASK_OURS) && is_alike(EntryOwner::Peering(0), cookie)
 }
 
 /// Returns whether one of our cookies names a subject of the same kind.

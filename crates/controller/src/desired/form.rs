@@ -216,6 +216,14 @@ impl Form {
         Ok(Self::from_parts(table, priority, fields_length, bytes))
     }
 
+    /// Returns the form of an entry whose fields and instructions stand in their order
+    /// already.
+    #[must_use]
+    pub fn of_bytes(table: TableId, priority: u16, fields: &[u8], instructions: &[u8]) -> Self {
+        let bytes = [fields, instructions].concat();
+        Self::from_parts(table, priority, fields.len(), bytes)
+    }
+
     fn from_parts(table: TableId, priority: u16, fields_length: usize, bytes: Vec<u8>) -> Self {
         Self {
             table,

@@ -38,6 +38,7 @@ impl Request {
             | Self::Reconcile(_)
             | Self::Configure(_)
             | Self::SetMode(_)
+            | Self::ConfigureSdnIp(_)
             | Self::Load(_)
             | Self::Unload(_)
             | Self::Reload(_) => Permission::Configure,
@@ -47,7 +48,10 @@ impl Request {
             | Self::View
             | Self::Settings
             | Self::Mode
+            | Self::RoutesAfter { .. }
+            | Self::RoutingStatus
             | Self::Statistics => Permission::SeeTopology,
+            Self::ChangeRoutes { .. } | Self::SpeakerState(_) => Permission::ChangeRoutes,
             Self::SetHost(_) | Self::RemoveHost(_) => Permission::ChangeHosts,
         }
     }

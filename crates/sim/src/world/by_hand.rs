@@ -18,7 +18,25 @@ pub struct Told {
     pub bytes: Vec<u8>,
 }
 
+/// A frame that came to a host which [listens](World::listen).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overheard {
+    pub at: Instant,
+    pub host: usize,
+    pub bytes: Vec<u8>,
+}
+
 impl World {
+    /// Keeps every frame that comes to a host from now on.
+    pub fn listen(&mut self, host: usize) {
+        self.listening.insert(host);
+    }
+
+    /// Takes the frames that came to hosts which listen since the last call.
+    pub fn overheard(&mut self) -> Vec<Overheard> {
+        std::mem::take(&mut self.overheard)
+    }
+
     /// Sends messages to a switch over its control connection; they leave at `at`, and
     /// not before those that were sent to it already. Returns when the last of them takes
     /// effect.

@@ -16,6 +16,7 @@ pub mod intents;
 pub mod mode;
 pub mod paths;
 pub mod profiles;
+pub mod routes;
 pub mod rules;
 pub mod settings;
 pub mod topology;

@@ -6,6 +6,7 @@ mod etcd;
 mod network;
 mod programs;
 mod repair;
+mod sdn_ip;
 mod token;
 
 use std::collections::BTreeSet;
@@ -31,6 +32,7 @@ use self::cluster::{ClusterError, ClusterOptions};
 use self::data::{DataError, DataFolder};
 use self::etcd::{EtcdError, EtcdOptions, Patience};
 use self::programs::{Programs, ProgramsError};
+use self::sdn_ip::{Routing, SdnIpOptions};
 use super::exit::Exit;
 use super::run::stop_on_signals;
 use super::screen::say;
@@ -78,7 +80,8 @@ pub struct ControllerArgs {
     /// written at those.
     #[arg(long)]
     take_over: bool,
-    /// What is done with frames that no flow claims; may be repeated.
+    /// What is done with frames that no flow claims, and what else the controller does; may be
+    /// repeated.
     #[arg(
         long = "app",
         value_name = "NAME",
@@ -86,6 +89,8 @@ pub struct ControllerArgs {
         default_value = "reactive-forwarding"
     )]
     applications: Vec<ApplicationName>,
+    #[command(flatten)]
+    sdn_ip: SdnIpOptions,
     /// A scenario file: what it says of switches, links, hosts, classes and levels of
     /// criticality is known beforehand; its traffic and events are ignored.
     #[arg(long, value_name = "FILE")]
@@ -115,6 +120,8 @@ enum ApplicationName {
     ReactiveForwarding,
     /// Forwards what is admitted and nothing else.
     Deterministic,
+    /// Makes the network one router among others, which speaks BGP by gobgpd.
+    SdnIp,
 }
 
 impl ApplicationName {
@@ -122,6 +129,7 @@ impl ApplicationName {
         match self {
             Self::ReactiveForwarding => ApplicationKind::ReactiveForwarding,
             Self::Deterministic => ApplicationKind::Deterministic,
+            Self::SdnIp => ApplicationKind::SdnIp,
         }
     }
 }
@@ -166,11 +174,14 @@ pub fn controller(arguments: &ControllerArgs) -> Exit {
 }
 
 fn serve(arguments: &ControllerArgs) -> Exit {
-    let config = match config(arguments) {
-        Ok(config) => config,
+    let is_loaded = arguments.applications.contains(&ApplicationName::SdnIp);
+    let routing = arguments.sdn_ip.read(is_loaded);
+    let told = routing.and_then(|routing| Ok((config(arguments)?, routing)));
+    let (config, routing) = match told {
+        Ok(told) => told,
         Err(exit) => return exit,
     };
-    run(arguments, config).unwrap_or_else(|error| {
+    run(arguments, config, routing).unwrap_or_else(|error| {
         say(format_args!("taktos: {error}"));
         error.exit()
     })
@@ -192,7 +203,11 @@ fn config(arguments: &ControllerArgs) -> Result<Config, Exit> {
     })
 }
 
-fn run(arguments: &ControllerArgs, config: Config) -> Result<Exit, StartError> {
+fn run(
+    arguments: &ControllerArgs,
+    config: Config,
+    routing: Option<Routing>,
+) -> Result<Exit, StartError> {
     let terms = arguments.programs.terms(arguments.network.as_deref())?;
     let options = digest(&config, &terms);
     let http = arguments.programs.address();
@@ -204,8 +219,11 @@ fn run(arguments: &ControllerArgs, config: Config) -> Result<Exit, StartError> {
     let stop = stop_on_signals()?;
     // A file that may not grow is a store that fails for a while, and no end.
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())?;
-    let data = arguments.data.as_deref().map(DataFolder::open);
-    let data = data.transpose()?;
+    let data = arguments
+        .data
+        .as_deref()
+        .map(DataFolder::open)
+        .transpose()?;
     let secrets = match (&mut etcd, &data) {
         (Some(etcd), _) if arguments.cluster.is_wanted() => cluster::secrets(etcd, &stop)?,
         (_, Some(data)) => data.secrets()?,
@@ -214,23 +232,14 @@ fn run(arguments: &ControllerArgs, config: Config) -> Result<Exit, StartError> {
     let mut doors = arguments.openflow.open()?;
     let programs = controller_loop::listen(arguments.programs.address())?;
     let announced = doors.announce();
-    let instance = match &data {
-        Some(_) => instance(secrets.probe_key, &[]),
-        None => instance(
-            *b"forgets at ends.",
-            &[&[host(), arguments.id.clone()], &announced[..]].concat(),
-        ),
-    };
+    let claim = claim(
+        arguments,
+        data.is_some().then_some(secrets.probe_key),
+        &announced,
+    );
     let config = Config {
-        probe_key: Some(secrets.probe_key),
-        foreign_rules: controller::northbound::ForeignRules::Keep,
-        seed: secrets.seed,
-        claim: Claim {
-            instance,
-            take_over: arguments.take_over,
-            has_lost: false,
-        },
-        ..config
+        claim,
+        ..with_secrets(config, &secrets)
     };
     let terms = Terms {
         id: arguments.id.clone(),
@@ -239,6 +248,7 @@ fn run(arguments: &ControllerArgs, config: Config) -> Result<Exit, StartError> {
             Some(_) => None,
             None => data.as_ref().map(DataFolder::store_file),
         },
+        speaker: routing.as_ref().map(|it| it.report.clone()),
         ..terms
     };
     let url = arguments.programs.url(programs.local_addr()?);
@@ -246,22 +256,51 @@ fn run(arguments: &ControllerArgs, config: Config) -> Result<Exit, StartError> {
     let membership = arguments.cluster.join(named, options, &secrets)?;
     let records = (etcd, data, membership);
     let handle = start(doors.take_plain(), config.clone(), records)?;
-    let cluster = handle.cluster().map(|it| arguments.cluster.forwarding(it));
-    let cluster = cluster.transpose()?;
+    let cluster = handle.cluster();
+    let cluster = cluster
+        .map(|it| arguments.cluster.forwarding(it))
+        .transpose()?;
     // What was opened stays open; nothing more takes a privilege.
     linux::privilege::renounce()?;
     let gates = doors.serve(&handle.side_entrance(), say)?;
     let web = Web::start_instance(programs, handle.desk(), &config, (terms, cluster))?;
+    let speaker = routing.map(|it| it.start(web.site())).transpose()?;
     introduce(arguments, &announced, web.address());
     let exit = attend(&handle, &web, &stop);
     handle.leave();
-    drop(gates);
-    drop(web);
-    drop(handle);
+    // In this order: each serves the one behind it.
+    drop((gates, speaker, web, handle));
     if exit == Exit::Done {
         say("stopped");
     }
     Ok(exit)
+}
+
+/// Returns how a controller claims switches: with a folder of its own by the key that is kept
+/// there, otherwise by where it runs.
+fn claim(arguments: &ControllerArgs, kept: Option<[u8; 16]>, announced: &[String]) -> Claim {
+    let instance = match kept {
+        Some(key) => instance(key, &[]),
+        None => {
+            let here = [host(), arguments.id.clone()];
+            instance(*b"forgets at ends.", &[&here, announced].concat())
+        }
+    };
+    Claim {
+        instance,
+        take_over: arguments.take_over,
+        has_lost: false,
+    }
+}
+
+/// Returns what a controller is told that has these secrets.
+fn with_secrets(config: Config, secrets: &data::Secrets) -> Config {
+    Config {
+        probe_key: Some(secrets.probe_key),
+        foreign_rules: controller::northbound::ForeignRules::Keep,
+        seed: secrets.seed,
+        ..config
+    }
 }
 
 /// Passes on what the controller tells, until it is to stop.

@@ -23,6 +23,7 @@ pub mod path;
 pub mod place;
 pub mod requirement;
 pub mod room;
+pub mod routing;
 pub mod statistics;
 
 pub use audit::{AuditDocument, AuditEntry};

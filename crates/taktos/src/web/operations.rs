@@ -18,6 +18,7 @@ pub mod page;
 pub mod paths;
 pub mod profiles;
 pub mod room;
+pub mod routes;
 pub mod rules;
 pub mod settings;
 pub mod statistics;
@@ -238,6 +239,7 @@ pub fn all() -> Vec<Operation> {
         applications::operations(),
         paths::operations(),
         room::operations(),
+        routes::operations(),
         profiles::operations(),
         contracts::operations(),
         events::operations(),

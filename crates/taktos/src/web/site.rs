@@ -24,6 +24,7 @@ use super::observations::Observations;
 use super::operations;
 use super::pending_requests::PendingRequests;
 use super::problem::Problem;
+use crate::speaker::SharedReport;
 
 pub type Site = Arc<Inside>;
 
@@ -56,6 +57,8 @@ pub struct Inside {
     pub places: BTreeMap<DatapathId, Spot>,
     /// Who cuts and heals links, in a run.
     pub wishes: Option<Sender<Wish>>,
+    /// What is known of the daemon that speaks BGP, if there is one.
+    pub speaker: Option<SharedReport>,
     /// The map of the network as it was last, and of which shape that was.
     layout: Mutex<(Shape, Arc<Layout>)>,
     observations: Mutex<Observations>,
@@ -95,6 +98,7 @@ impl Inside {
             page: SharedAnswer::default(),
             places: BTreeMap::new(),
             wishes: None,
+            speaker: None,
             layout: Mutex::default(),
             observations: Mutex::default(),
             computing: tokio::sync::Mutex::new(()),

@@ -25,6 +25,7 @@ mod ovs_ofctl;
 mod process_bus;
 mod process_bus_live;
 mod prometheus;
+mod sdn_ip;
 #[path = "../site/mod.rs"]
 mod site;
 mod two_controllers;

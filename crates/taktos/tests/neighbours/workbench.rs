@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lab::veth::{self, Power, VethEnd};
+use linux::interface::Interface;
 use linux::namespace::Namespace;
 use linux::netlink::Netlink;
 use rustix::process::{Pid, Signal, kill_process};
@@ -91,6 +92,37 @@ impl Workbench {
         }
     }
 
+    /// Lays a cable from a port of a switch to the interface `uplink` of a namespace in which
+    /// nothing is forbidden; its address ends in `number`.
+    pub fn join_outside(&mut self, port: &str, number: u8) -> Namespace {
+        let outside = Namespace::new().unwrap();
+        let mut netlink = self.namespace.run(Netlink::open).unwrap();
+        let ends = [
+            VethEnd {
+                namespace: &self.namespace,
+                name: port,
+                index: 500 + u32::from(number),
+                mac: MacAddress([2, 0, 0, 0, 5, number]),
+            },
+            VethEnd {
+                namespace: &outside,
+                name: "uplink",
+                index: 600 + u32::from(number),
+                mac: MacAddress([2, 0, 0, 0, 6, number]),
+            },
+        ];
+        veth::lay(&mut netlink, ends).unwrap();
+        veth::switch(&mut netlink, ends[0].index, Power::On).unwrap();
+        outside
+    }
+
+    /// Switches an interface of the switches on or off.
+    pub fn power(&self, interface: &str, power: Power) {
+        let mut netlink = self.namespace.run(Netlink::open).unwrap();
+        let named = self.namespace.run(|| Interface::named(interface)).unwrap();
+        veth::switch(&mut netlink, named.index(), power).unwrap();
+    }
+
     /// Starts the switch, with a port for each host.
     pub fn start_switch(&mut self, arguments: &[&str]) {
         let ports: Vec<_> = (1..=self.hosts.len()).map(port_name).collect();
@@ -162,6 +194,25 @@ impl Workbench {
             .stdout(log)
             .stderr(Stdio::null());
         let program = self.within_host(host, || command.spawn()).unwrap();
+        self.programs.push(program);
+        self.programs.len() - 1
+    }
+
+    /// Starts a program in a namespace, and returns its place.
+    pub fn start_outside(
+        &mut self,
+        outside: &Namespace,
+        name: &str,
+        mut command: Command,
+    ) -> usize {
+        let log = File::create(self.log_path(name)).unwrap();
+        let complaints = log.try_clone().unwrap();
+        command
+            .current_dir(self.folder.path())
+            .stdin(Stdio::null())
+            .stdout(log)
+            .stderr(complaints);
+        let program = outside.run(|| command.spawn()).unwrap();
         self.programs.push(program);
         self.programs.len() - 1
     }

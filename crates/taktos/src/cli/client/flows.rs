@@ -141,7 +141,7 @@ fn room(room: &RoomDocument) -> String {
 const fn concerns(about: About) -> bool {
     match about {
         About::Flows | About::Links | About::Hosts | About::Modes | About::Anything => true,
-        About::Switches | About::Rules => false,
+        About::Switches | About::Rules | About::Routes => false,
     }
 }
 

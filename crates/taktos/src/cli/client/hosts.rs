@@ -82,7 +82,7 @@ pub fn hosts(arguments: &HostsArgs) -> Exit {
 const fn concerns(about: About) -> bool {
     match about {
         About::Hosts | About::Links | About::Modes | About::Anything => true,
-        About::Switches | About::Flows | About::Rules => false,
+        About::Switches | About::Flows | About::Rules | About::Routes => false,
     }
 }
 

@@ -93,7 +93,7 @@ pub fn intents(arguments: &Intents) -> Exit {
 const fn concerns(about: About) -> bool {
     match about {
         About::Links | About::Hosts | About::Rules | About::Modes | About::Anything => true,
-        About::Switches | About::Flows => false,
+        About::Switches | About::Flows | About::Routes => false,
     }
 }
 

@@ -71,7 +71,7 @@ const fn concerns(about: About) -> bool {
         | About::Switches
         | About::Modes
         | About::Anything => true,
-        About::Hosts => false,
+        About::Hosts | About::Routes => false,
     }
 }
 

@@ -36,7 +36,7 @@ pub fn topology(arguments: &TopologyArgs) -> Exit {
 const fn concerns(about: About) -> bool {
     match about {
         About::Switches | About::Links | About::Hosts | About::Modes | About::Anything => true,
-        About::Flows | About::Rules => false,
+        About::Flows | About::Rules | About::Routes => false,
     }
 }
 

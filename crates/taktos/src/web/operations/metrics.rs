@@ -2,6 +2,7 @@
 
 mod hops;
 mod promised;
+mod routing;
 mod switches;
 
 use std::fs;
@@ -46,6 +47,9 @@ async fn show(State(site): State<Site>, caller: Caller) -> Result<Response<Body>
     if let Some(report) = report {
         write_cluster(&mut page, &report);
     }
+    if let Some(speaker) = &site.speaker {
+        routing::write_speaker(&mut page, &speaker.now());
+    }
     write_interface(&mut page, &site);
     write_store(&mut page, &site);
     site.meters.write(&mut page);
@@ -68,6 +72,12 @@ async fn write_network(page: &mut Page, site: &Site, caller: &Caller) -> Result<
     switches::write(page, &counted.switches, &site.names);
     promised::write(page, &flows, &counted.switches);
     hops::write(page, &seen);
+    if let Reply::RoutingStatus(status) = site
+        .ask(caller.asker.clone(), Request::RoutingStatus)
+        .await?
+    {
+        routing::write(page, &status);
+    }
     Ok(())
 }
 
