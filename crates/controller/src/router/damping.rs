@@ -3,7 +3,7 @@
 //! Each prefix that was withdrawn or changed has a penalty that halves in every half-life,
 //! RFC 2439 section 4.2. Above one threshold its route is suppressed, below another one it is
 //! used again. The penalty has a ceiling, so that no route is suppressed for longer than
-//! [`LONGEST_HALF_LIVES`] half-lives (RFC 2439 section 4.2, the maximum hold-down).
+//! `LONGEST_HALF_LIVES` half-lives (RFC 2439 section 4.2, the maximum hold-down).
 //!
 //! # Differs from the RFC
 //!

@@ -7,7 +7,7 @@
 //! A prefix that the next shorter one leads to the same next hop needs no entry: frames go
 //! the same way without it. That is what the simplest part of ORTC does (Draves et al.,
 //! "Constructing optimal IP routing tables", INFOCOM 1999, section 3: a node that inherits its
-//! next hop is left out). It is looked for within [`REACH`] bits, so that a change concerns a
+//! next hop is left out). It is looked for within `REACH` bits, so that a change concerns a
 //! bounded number of other prefixes.
 
 use std::collections::BTreeMap;
