@@ -32,7 +32,7 @@ use crate::northbound::{Detection, Event, FlowId};
 use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
 use crate::record::Admission;
-use crate::session::Slot;
+use crate::session::{Session, Slot};
 use crate::view::{Carrier, Control, LinkId};
 
 use super::tables::{Operation, Restoration};
@@ -454,12 +454,19 @@ impl Recovery {
             if !Topology::is_echo_due(ctx, *port) {
                 continue;
             }
-            if network.topology.echoes.are_missing(*port) {
+            let Some(heard_at) = ctx.heard_at(port.datapath) else {
+                continue;
+            };
+            if network.topology.echoes.are_missing(*port, heard_at) {
                 is_lost = true;
                 network.topology.view.lose(ctx.now, *link);
                 self.link_lost(ctx, network, *link, Detection::Silence);
             } else if network.topology.echoes.is_proved(*port) {
                 network.topology.send_echo(ctx, *port);
+                // So that it is known soon whether the neighbour has sent it.
+                if let Some(slot) = ctx.sessions.of_switch(port.datapath) {
+                    Session::ask_for_echo(ctx.outbox.to(slot));
+                }
             }
         }
         if is_lost && network.topology.asking(ctx, datapath).is_empty() {

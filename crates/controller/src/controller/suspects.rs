@@ -83,7 +83,10 @@ impl Topology {
     }
 
     pub fn send_echo(&mut self, ctx: &mut Context, port: PortId) {
-        self.echoes.sent(port);
+        let Some(heard_at) = ctx.heard_at(port.datapath) else {
+            return;
+        };
+        self.echoes.sent(ctx.now, port, heard_at);
         self.send_probe(ctx, port, ECHO);
     }
 

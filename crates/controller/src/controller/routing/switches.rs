@@ -69,7 +69,11 @@ impl Routing {
                     self.deliveries.insert(datapath, delivery);
                     self.cleared.remove(&connection);
                 }
-            } else if (self.is_active || !is_loaded) && self.cleared.insert(connection) {
+            } else if (self.is_active || !is_loaded)
+                && !ctx.is_narrow(datapath)
+                && self.cleared.insert(connection)
+            {
+                // Who was started before may have had routes.
                 entries::emit_delete_prefixes(ctx.outbox.to(slot));
             }
         }
