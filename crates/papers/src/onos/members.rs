@@ -108,6 +108,8 @@ impl Members {
         let terms = EtcdTerms {
             members: self.urls.clone(),
             prefix: format!("taktos/{}/", self.stores).into_bytes(),
+            // A disk that others use as well may take its time; that is measured, and no fault.
+            patience: units::Duration::from_secs(60),
             ..EtcdTerms::default()
         };
         EtcdStore::open(&terms).map_err(|error| error.to_string())
