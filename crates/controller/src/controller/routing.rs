@@ -117,6 +117,7 @@ impl Routing {
             || !self.stale_hops.is_empty()
             || !self.stale_peerings.is_empty()
             || self.deliveries.values().any(is_sendable);
+        let is_busy = is_busy || self.are_idle_hops_unused();
         let others = [
             is_busy.then_some(ctx.now),
             self.hops.deadline(),

@@ -120,11 +120,15 @@ impl Routing {
         }
     }
 
+    /// Returns whether there are next hops that no route has and no switch sends to.
+    pub fn are_idle_hops_unused(&self) -> bool {
+        let mut deliveries = self.deliveries.values();
+        !self.idle_hops.is_empty() && deliveries.all(|it| it.is_settled(&self.changes))
+    }
+
     /// Forgets next hops that no route has, once no switch sends to them.
     pub fn forget_idle_hops(&mut self, ctx: &mut Context, network: &mut Network) {
-        let is_behind =
-            |delivery: &crate::router::delivery::Delivery| !delivery.is_settled(&self.changes);
-        if self.idle_hops.is_empty() || self.deliveries.values().any(is_behind) {
+        if !self.are_idle_hops_unused() {
             return;
         }
         for id in std::mem::take(&mut self.idle_hops) {
