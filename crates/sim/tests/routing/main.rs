@@ -10,6 +10,7 @@
 #[expect(dead_code, reason = "other tests use the rest")]
 mod blueprint;
 mod many;
+mod one_port;
 mod peers;
 mod random_networks;
 #[path = "../network/run.rs"]

@@ -236,7 +236,7 @@ impl Routed {
 
     /// Asserts that a packet comes out where it should, once, as a router sends it.
     pub fn assert_routed(&mut self, from: usize, destination: IpAddr) {
-        let expected = self.expected(destination).filter(|to| *to != from);
+        let expected = self.expected(destination);
         let arrivals = self.probe(from, destination);
         let expected: Vec<Arrival> = expected
             .map(Self::arrival(destination))

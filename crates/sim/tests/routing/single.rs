@@ -64,7 +64,7 @@ fn a_packet_gets_from_one_outside_router_to_another_and_not_where_no_route_leads
         routed.assert_routed(from, "2001:db8:77::9".parse().unwrap());
         routed.assert_routed(from, "10.2.0.1".parse().unwrap());
     }
-    // It would leave where it came in.
+    // It leaves where it came in.
     routed.assert_routed(3, WITHIN.parse().unwrap());
     let shown = routes(&mut routed);
     assert_eq!(shown.len(), 2);
