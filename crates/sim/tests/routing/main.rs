@@ -11,8 +11,10 @@
 mod blueprint;
 mod many;
 mod one_port;
+mod orders;
 mod peers;
 mod random_networks;
+mod restarts;
 #[path = "../network/run.rs"]
 #[expect(dead_code, reason = "other tests use the rest")]
 mod run;
