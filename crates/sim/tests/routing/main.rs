@@ -9,6 +9,7 @@
 #[path = "../network/blueprint.rs"]
 #[expect(dead_code, reason = "other tests use the rest")]
 mod blueprint;
+mod cuts;
 mod many;
 mod one_port;
 mod orders;
