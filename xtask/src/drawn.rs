@@ -1,6 +1,6 @@
 //! `cargo xtask certificates`, `promises`, `admissible`, `mutated`, `culprits`, `faults`,
-//! `clusters` and `lab-culprits`: the long forms of tests that draw networks from seeds, released and on two
-//! threads.
+//! `clusters`, `routes` and `lab-culprits`: the long forms of tests that draw networks from
+//! seeds, released and on two threads.
 //!
 //! The first has what `taktos certify` writes verified, the second has an adversary look
 //! for a frame that is later than promised, the third holds that what is admissible
@@ -8,8 +8,9 @@
 //! used or refused. These end at the first seed that shows a mistake. The fifth plants an
 //! error in each network and expects that whoever it is is named; it shows all mistakes. The
 //! sixth lets cables lose, corrupt and flap, switches die and control channels fall silent, the
-//! seventh has instances of a controller crash, stop and lose each other and their store. The
-//! last one is the fifth with real frames and one run at a time.
+//! seventh has instances of a controller crash, stop and lose each other and their store, the
+//! eighth has routes come and go while links, outside routers and switches do. The last one is
+//! the fifth with real frames and one run at a time.
 
 use std::process::ExitCode;
 
@@ -95,6 +96,15 @@ pub const CLUSTERS: Job = Job {
     package: "sim",
     target: "network",
     test: "instances::of_many_clusters_none_loses_what_it_answered",
+    networks: "1000",
+};
+
+/// Packets of outside routers come out where the longest prefix says, whatever happens.
+pub const ROUTES: Job = Job {
+    name: "routes",
+    package: "sim",
+    target: "routing",
+    test: "random_networks::of_many_networks_none_leads_a_packet_astray",
     networks: "1000",
 };
 

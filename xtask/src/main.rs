@@ -108,6 +108,9 @@ usage: cargo xtask JOB
   clusters           has three instances (1,000 times) crash, stop, lose each other, their
       [--networks NUMBER]  switches and their store: is all kept that was answered?
       [--first SEED] [--seed SEED]
+  routes             has routes, links, outside routers and switches come and go in random
+      [--networks NUMBER]  networks (1,000): does every packet come out where it should?
+      [--first SEED] [--seed SEED]
   modes              leads random networks (10,000) through violations, restarts, cuts,
       [--seeds NUMBER]   lost and forged signals: do all end in one mode? --seed shows one
       [--first SEED] [--seed SEED]
@@ -160,6 +163,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["mutated", words @ ..] => drawn::MUTATED.run(&workspace, words),
         ["faults", words @ ..] => drawn::FAULTS.run(&workspace, words),
         ["clusters", words @ ..] => drawn::CLUSTERS.run(&workspace, words),
+        ["routes", words @ ..] => drawn::ROUTES.run(&workspace, words),
         ["culprits", words @ ..] => drawn::CULPRITS.run(&workspace, words),
         ["lab-culprits", words @ ..] => drawn::LAB_CULPRITS.run(&workspace, words),
         ["modes", words @ ..] => modes::run(&workspace, words),

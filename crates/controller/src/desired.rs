@@ -31,7 +31,7 @@ use crate::slab::Slab;
 
 pub use entry_owner::{
     COOKIE_MASK_OURS, COOKIE_MASK_SLICE, COOKIE_OURS, EntryOwner, cookie, flow_of, is_derived,
-    is_guard, is_of_peering, slice_cookie, slice_of,
+    is_guard, is_of_peering, is_of_routes, slice_cookie, slice_of,
 };
 pub use form::{Form, MatchShape, RulePlace, Stencil};
 use table::{Connection, SentRef, Table};

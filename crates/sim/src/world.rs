@@ -45,6 +45,8 @@ pub struct World {
     controller: Option<Controller>,
     /// What switches said, if there is no controller.
     told: Vec<Told>,
+    /// What the controller said to switches, if that is kept.
+    orders: Option<Vec<Told>>,
     /// The hosts of which frames are kept that come to them, and these.
     listening: BTreeSet<usize>,
     overheard: Vec<Overheard>,
@@ -127,6 +129,7 @@ impl World {
                 .controller
                 .map(|config| Controller::new(begins, config)),
             told: Vec::new(),
+            orders: None,
             listening: BTreeSet::new(),
             overheard: Vec::new(),
             watch: None,

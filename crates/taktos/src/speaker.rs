@@ -26,11 +26,11 @@ use tokio::time::sleep;
 
 use client::SpeakerClient;
 use conversation::{Beginning, Conversation, End};
-use path::PeerLinks;
 
 pub use client::{ParseSpeakerApiError, SpeakerApi};
 pub use controller_link::{Answer, ControllerLink, Saying};
 pub use messages::SessionState;
+pub use path::{NextHopFault, PathFault, PathReading, PeerLinks, read_message};
 pub use peers::PeerSession;
 pub use report::{SharedReport, SpeakerCounts, SpeakerReport, Tell};
 pub use route_feed::RouteRequest;

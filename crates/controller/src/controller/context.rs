@@ -98,10 +98,22 @@ pub struct Context {
     /// Whether switches, ports or links have changed since the ways to next hops were looked
     /// at.
     pub are_routes_stale: bool,
+    /// What becomes of the entries of routes that switches had before they connected.
+    pub left_routes: LeftRoutes,
     /// Whether what was kept is known.
     pub memory: Memory,
     /// When the network has been found after the start.
     pub settled_at: Instant,
+}
+
+/// The entries to next hops, and between outside routers and the speaker, that switches have
+/// from an instance before this one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LeftRoutes {
+    /// Whether some were seen.
+    pub are_there: bool,
+    /// Whether it is known which of them are wanted: before that none is deleted.
+    pub are_known: bool,
 }
 
 impl Context {
@@ -123,6 +135,7 @@ impl Context {
             are_promises_stale: false,
             are_modes_stale: true,
             are_routes_stale: false,
+            left_routes: LeftRoutes::default(),
             memory: Memory::Incomplete,
             settled_at: now,
         }

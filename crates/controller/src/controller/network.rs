@@ -4,7 +4,7 @@
 //! Those who decide are given it as one, as nearly all of them need all of it. Within it,
 //! the topology knows nothing of the owners, and these nothing of the tables.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wire::openflow::DatapathId;
 
@@ -193,6 +193,22 @@ impl Network {
         }
         let switches = self.tables.compare_whole(ctx, &self.owners, datapath);
         ctx.outbox.reply(id, Reply::Reconciling { switches });
+    }
+
+    /// Has a subject that wants nothing yet want what switches may have already: they are
+    /// compared, and sent what they lack.
+    pub fn take_over(&mut self, ctx: &mut Context, subject: EntryOwner, wanted: Content) {
+        if !self.tables.desired.has_room(0, wanted.len()) {
+            return self.owners.rules_settled(ctx, subject, Outcome::TooMany);
+        }
+        let concerned: BTreeSet<DatapathId> = wanted.keys().map(|(at, _)| *at).collect();
+        for (spot, form) in wanted {
+            self.tables.desired.record(subject, spot, form);
+        }
+        for datapath in concerned {
+            self.tables
+                .want_task(ctx, &self.owners, datapath, Task::Connect);
+        }
     }
 
     /// Replaces the entries of a subject at once, for where frames are lost

@@ -11,6 +11,7 @@
 //! What was changed between a question and its answer is left out of the
 //! comparison ([`Audit::finish`]); `repairs` mends the rest.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use units::{Duration, Instant};
@@ -18,9 +19,11 @@ use wire::openflow::multipart::{MultipartReply, MultipartRequest, ReplyBody, Req
 use wire::openflow::{Cookie, DatapathId, FlowRemoved, TransactionId};
 
 use crate::audit::{Audit, Dialect, MAX_KEPT, Reported, Scope};
-use crate::desired::{COOKIE_MASK_OURS, COOKIE_OURS, Form, RulePlace, is_derived, slice_of};
+use crate::desired::{
+    COOKIE_MASK_OURS, COOKIE_OURS, Form, RulePlace, is_derived, is_of_routes, slice_of,
+};
 use crate::forwarding;
-use crate::northbound::{Event, ForeignRules, RequestId};
+use crate::northbound::{ApplicationKind, Event, ForeignRules, RequestId};
 use crate::session::Slot;
 
 use super::repairs::{Bundles, Repair};
@@ -320,10 +323,15 @@ impl Tables {
         let is_removing = self.reconciliation.foreign == ForeignRules::Remove;
         let is_forwarding = owners.forwarding.is_some();
         let is_settling = ctx.is_settling();
+        let routes = owners.applications.of_kind(ApplicationKind::SdnIp);
+        let awaits_routes = routes.is_some() && !ctx.left_routes.are_known;
+        let has_left_routes = Cell::new(false);
         let is_to_go = |cookie: Cookie| {
             let is_learned = is_forwarding && forwarding::is_learned(cookie);
             let is_ours = cookie.matches(COOKIE_OURS, COOKIE_MASK_OURS);
-            let is_awaited = is_ours && is_settling && is_derived(cookie);
+            let is_of_awaited_routes = awaits_routes && is_of_routes(cookie);
+            has_left_routes.set(has_left_routes.get() || is_of_awaited_routes);
+            let is_awaited = is_ours && is_settling && is_derived(cookie) || is_of_awaited_routes;
             !is_awaited && (is_ours || is_removing && !is_learned)
         };
         let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
@@ -331,11 +339,13 @@ impl Tables {
         };
         let dialect = &mut watched.dialect;
         let finding = audit.finish(datapath, &self.desired, dialect, changed, is_to_go);
+        ctx.left_routes.are_there |= has_left_routes.get();
         if finding.words > 0 && !std::mem::replace(&mut watched.is_dialect_told, true) {
             let entries = finding.words;
             ctx.outbox.notify(Event::Dialect { datapath, entries });
         }
-        if finding.is_empty() && task == Task::Whole && watched.is_count_off {
+        let is_right = finding.is_empty() && !has_left_routes.get();
+        if is_right && task == Task::Whole && watched.is_count_off {
             watched.is_countless = true;
         }
         watched.is_count_off = false;

@@ -9,6 +9,7 @@
 //! neighbour restarts (RFC 4724 section 4.2): when it is back it tells all of them, and what it
 //! does not name is withdrawn.
 
+mod adoption;
 mod changes;
 mod listing;
 mod switches;
@@ -29,7 +30,7 @@ use crate::router::next_hops::NextHops;
 use crate::router::table::{HopId, RouteTable};
 use crate::session::ConnectionId;
 
-use super::context::Memory;
+use super::context::{LeftRoutes, Memory};
 use super::{Context, Network};
 use changes::{News, Work};
 
@@ -110,15 +111,20 @@ impl Routing {
             return is_stale.then_some(ctx.now);
         }
         let is_sendable = |delivery: &Delivery| {
-            delivery.is_sendable(&self.changes) || self.is_known && delivery.is_askable()
+            delivery.is_sendable(&self.changes)
+                || delivery.is_askable()
+                || self.is_known && delivery.is_held()
         };
+        let are_ways_awaited = self.are_ways_awaited(ctx, network);
         let is_busy = is_stale
             || !self.work.is_empty()
-            || !self.stale_hops.is_empty()
-            || !self.stale_peerings.is_empty()
+            || self.has_stale_ways() && !are_ways_awaited
+            || self.is_adoption_over(ctx, network)
             || self.deliveries.values().any(is_sendable);
+        let is_busy = is_busy || self.are_idle_hops_unused();
         let others = [
             is_busy.then_some(ctx.now),
+            are_ways_awaited.then_some(ctx.settled_at),
             self.hops.deadline(),
             self.penalties.deadline(),
             self.stale_at,
@@ -154,6 +160,7 @@ impl Routing {
         self.work_some(ctx);
         self.keep_ways(ctx, network);
         self.ask_next_hops(ctx, network);
+        self.end_adoption(ctx, network);
         self.serve_switches(ctx, network);
         self.news.tell(ctx, TOLD_EVERY);
     }
@@ -197,6 +204,7 @@ impl Routing {
         }
         let fresh = Self::new(ctx.now);
         let before = std::mem::replace(self, fresh);
+        ctx.left_routes = LeftRoutes::default();
         self.settings = before.settings;
         self.generation = before.generation;
         ctx.are_routes_stale = true;

@@ -220,6 +220,18 @@ impl Tables {
             .unwrap_or(Some(Outcome::Confirmed))
     }
 
+    /// Returns whether all entries that a subject wants are on their switches, as these have
+    /// confirmed, be they its own or the same ones of another subject.
+    pub fn is_served(&self, subject: EntryOwner) -> bool {
+        let content = self.desired.content(subject);
+        content.iter().all(|((datapath, place), form)| {
+            let there = self.desired.get(*datapath, *place);
+            let is_there =
+                there.is_some_and(|it| it.form == *form && it.standing == Standing::Confirmed);
+            is_there && self.is_synchronised(*datapath)
+        })
+    }
+
     /// Tells the owner of entries what became of them, if that is settled.
     pub fn settle(&self, ctx: &mut Context, owners: &mut Owners, subject: EntryOwner) {
         if let Some(outcome) = self.outcome(subject) {

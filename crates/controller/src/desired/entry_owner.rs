@@ -204,6 +204,14 @@ pub fn is_of_peering(cookie: Cookie) -> bool {
     cookie.matches(COOKIE_OURS, COOKIE_MASK_OURS) && is_alike(EntryOwner::Peering(0), cookie)
 }
 
+/// Returns whether an entry with this cookie leads to a next hop of routes, or between outside
+/// routers and the speaker.
+#[must_use]
+pub fn is_of_routes(cookie: Cookie) -> bool {
+    let owners = [EntryOwner::NextHop(HopTag(0)), EntryOwner::Peering(0)];
+    cookie.matches(COOKIE_OURS, COOKIE_MASK_OURS) && owners.iter().any(|one| is_alike(*one, cookie))
+}
+
 /// Returns whether one of our cookies names a subject of the same kind.
 fn is_alike(subject: EntryOwner, cookie: Cookie) -> bool {
     u64::from(subject.rank()) == cookie.0 >> KIND_SHIFT & 0xf

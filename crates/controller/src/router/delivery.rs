@@ -7,7 +7,8 @@
 //!
 //! A switch that connects is asked what it has, and given the difference by one walk over all
 //! routes; what it has and should not goes last. Before the speaker has told all, nobody knows
-//! what it should not have: until then a switch is given what there is, and asked afterwards.
+//! what it should not have: until then one that has entries keeps them as they are, and one
+//! that has none is given what there is.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -110,6 +111,8 @@ pub struct Delivery {
     question: Option<Question>,
     /// Whether it is to be asked what it has.
     pub is_unsure: bool,
+    /// Whether it keeps what it had when it connected, until all routes are known.
+    is_held: bool,
     /// Those that it was seen to refuse since it was asked last.
     pub refused: BTreeSet<IpPrefix>,
     /// For how many entries its table has room, as it says.
@@ -142,8 +145,7 @@ pub trait Wanted {
 }
 
 impl Delivery {
-    /// Begins with a switch of which nothing is known: it is given all that there is, and
-    /// asked what it has as soon as that can be.
+    /// Begins with a switch of which nothing is known: it is asked what it has.
     #[must_use]
     pub fn new(now: Instant, connection: ConnectionId, changes: &Changes) -> Self {
         Self {
@@ -154,6 +156,7 @@ impl Delivery {
             walk: None,
             question: None,
             is_unsure: true,
+            is_held: false,
             refused: BTreeSet::new(),
             room: None,
             sent: 0,
@@ -162,8 +165,15 @@ impl Delivery {
         }
     }
 
+    /// Has it be compared, if it was left as it was: all routes are known.
+    pub fn release(&mut self, changes: &Changes) {
+        if std::mem::take(&mut self.is_held) {
+            self.next = changes.end();
+        }
+    }
+
     /// Has it be given all routes without being asked.
-    pub fn begin_walk(&mut self, changes: &Changes) {
+    fn begin_walk(&mut self, changes: &Changes) {
         self.walk = Some(Walk::default());
         self.next = changes.end();
     }
@@ -202,13 +212,20 @@ impl Delivery {
     #[must_use]
     pub fn is_sendable(&self, changes: &Changes) -> bool {
         let has_something = self.walk.is_some() || self.next < changes.end();
-        self.question.is_none() && self.asked.len() < MAX_UNCONFIRMED && has_something
+        let is_open = !self.is_held && self.question.is_none();
+        is_open && self.asked.len() < MAX_UNCONFIRMED && has_something
     }
 
     /// Returns whether it can be asked what it has: nothing is on the way.
     #[must_use]
     pub fn is_askable(&self) -> bool {
         self.is_unsure && self.question.is_none() && self.walk.is_none() && self.asked.is_empty()
+    }
+
+    /// Returns whether it keeps what it had when it connected.
+    #[must_use]
+    pub const fn is_held(&self) -> bool {
+        self.is_held
     }
 
     /// Takes in that it is asked what it has.
@@ -219,12 +236,13 @@ impl Delivery {
         self.question = Some(Question { transaction, has });
     }
 
-    /// Takes a part of its answer. Returns whether it was asked that.
+    /// Takes a part of its answer: the entries, and whether these are the last. `is_known`
+    /// tells whether all routes are. Returns whether it was asked that.
     pub fn reported(
         &mut self,
         transaction: TransactionId,
-        entries: impl Iterator<Item = (IpPrefix, Option<HopTag>)>,
-        is_last: bool,
+        (entries, is_last): (impl Iterator<Item = (IpPrefix, Option<HopTag>)>, bool),
+        is_known: bool,
         changes: &Changes,
     ) -> bool {
         let question = self.question.as_mut();
@@ -233,6 +251,8 @@ impl Delivery {
         };
         question.has.extend(entries);
         if is_last && let Some(Question { has, .. }) = self.question.take() {
+            let is_from_before = self.sent == 0 && !has.is_empty();
+            self.is_held = !is_known && is_from_before;
             self.walk = Some(Walk {
                 has,
                 ..Walk::default()

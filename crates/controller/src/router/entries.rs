@@ -5,6 +5,7 @@
 //! | 0, at the port of a peering | the router's address, IPv4 or IPv6 | goes to table 1 |
 //! | 1, where peerings are | a prefix | notes its next hop as metadata, goes to table 2 |
 //! | 2, where peerings are | the next hop | writes both addresses, takes one off the TTL, sends out |
+//! | 2, where the next hop is | the same, and its port as the one where it came in | the same, sends back |
 //! | 0, on the way | from the router to the next hop's address | sends on |
 //! | 0, between a peer and the speaker | BGP, ARP, neighbour discovery, ICMP for the speaker's address there | sends on |
 //!
@@ -259,7 +260,9 @@ impl HopWay<'_> {
                 .contains(&branch.datapath)
                 .then(|| self.entering(branch.input));
             let passing = is_passed.then(|| self.passing(branch.input));
-            let forms = entering.into_iter().chain(passing);
+            let returning = branch.parent.is_none() && ingresses.contains(&branch.datapath);
+            let returning = returning.then(|| self.returning(branch.input));
+            let forms = entering.into_iter().chain(passing).chain(returning);
             content.extend(forms.map(|form| ((branch.datapath, form.place()), form)));
         }
         content
@@ -267,24 +270,44 @@ impl HopWay<'_> {
 
     /// A span leads away from its port: what it comes in by, packets go out by.
     fn entering(&self, output: PortNumber) -> Form {
-        let HopTag(tag) = self.tag;
-        let actions = [
+        Form::new(
+            NEXT_HOPS,
+            priority::ROUTER,
+            &self.packets(),
+            &self.actions(output),
+        )
+    }
+
+    /// What came in by the port of the next hop, as two systems may be behind one port: a
+    /// switch sends a frame out where it came in only by a reserved port (OF13 clause 4.5).
+    fn returning(&self, port: PortNumber) -> Form {
+        let matching = [&[MatchField::InPort(port)][..], &self.packets()].concat();
+        let actions = self.actions(PortNumber::IN_PORT);
+        Form::new(NEXT_HOPS, priority::ROUTER + 1, &matching, &actions)
+    }
+
+    fn actions(&self, output: PortNumber) -> [Action; 5] {
+        [
             Action::SetField(MatchField::EthSrc(Masked::exact(self.router))),
             Action::SetField(MatchField::EthDst(Masked::exact(self.mac))),
             Action::DecrementNetworkTtl,
             best_effort(),
             Action::output(output),
-        ];
+        ]
+    }
+
+    /// Packets that a prefix has led to the next hop.
+    fn packets(&self) -> [MatchField; 2] {
+        let HopTag(tag) = self.tag;
         // A switch that is to count hops wants to know that frames have them.
         let kind = match self.address {
             IpAddr::V4(_) => EtherType::IPV4,
             IpAddr::V6(_) => EtherType::IPV6,
         };
-        let matching = [
+        [
             MatchField::Metadata(Masked::under(u64::from(tag), TAG_MASK)),
             MatchField::EthType(kind),
-        ];
-        Form::new(NEXT_HOPS, priority::ROUTER, &matching, &actions)
+        ]
     }
 
     fn passing(&self, output: PortNumber) -> Form {

@@ -46,6 +46,8 @@ pub struct NextHop {
     pub mac: Option<MacAddress>,
     /// Whether somebody has said so: it is not asked.
     is_configured: bool,
+    /// Whether it was neither heard nor found to be silent yet.
+    is_fresh: bool,
     /// How many routes have it.
     pub routes: u32,
     asked: u8,
@@ -78,6 +80,12 @@ impl NextHops {
 
     pub fn iter(&self) -> impl Iterator<Item = (HopId, &NextHop)> {
         self.all.iter().map(|(id, hop)| (*id, hop))
+    }
+
+    /// Returns whether some were asked for the first time, and have time to answer.
+    #[must_use]
+    pub fn are_some_fresh(&self) -> bool {
+        self.all.values().any(|hop| hop.is_fresh)
     }
 
     /// Returns when somebody is to be asked next.
@@ -113,6 +121,7 @@ impl NextHops {
             at,
             mac,
             is_configured: mac.is_some(),
+            is_fresh: mac.is_none(),
             routes: 0,
             asked: 0,
             due: now,
@@ -183,6 +192,7 @@ impl NextHops {
         }
         let is_news = hop.mac != Some(mac);
         hop.mac = Some(mac);
+        hop.is_fresh = false;
         hop.asked = 0;
         self.put_off(id, now + REACHABLE);
         is_news.then_some(id)
@@ -213,6 +223,7 @@ impl NextHops {
             return Some((id, Question::Ask));
         }
         let was_known = hop.mac.take().is_some();
+        hop.is_fresh = false;
         hop.asked = MAX_ASKED - 1;
         self.put_off(id, now + REST);
         let question = match was_known {

@@ -70,6 +70,17 @@ impl World {
         self.told()
     }
 
+    /// Keeps what the controller says to switches from now on.
+    pub fn keep_orders(&mut self) {
+        self.orders = Some(Vec::new());
+    }
+
+    /// Takes what the controller has said to switches since the last call, if that is kept:
+    /// when it left, to which switch, and whole messages.
+    pub fn orders(&mut self) -> Vec<Told> {
+        self.orders.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
     /// Says what becomes of the signals on a cable.
     pub fn disturb(&mut self, link: usize, whims: SignalFaults) {
         self.network.disturb(link, whims);

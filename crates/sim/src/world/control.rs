@@ -133,6 +133,13 @@ impl World {
                         let channel = channel_of(connection);
                         let network = &mut self.network;
                         let arrives = self.now + network.control_delay();
+                        if let Some(orders) = &mut self.orders {
+                            orders.push(Told {
+                                at: self.now,
+                                switch: channel.switch as usize,
+                                bytes: bytes.to_vec(),
+                            });
+                        }
                         let node = &mut self.switches[channel.switch as usize];
                         node.pace.receive(arrives, bytes, |at, bytes| {
                             network.control_at(at, channel, Towards::Switch, bytes);

@@ -1,6 +1,6 @@
 //! A controller that goes, and one that comes after it.
 
-use controller::store::{Store, StoreEvent};
+use controller::store::{MemoryStore, Store, StoreEvent};
 use controller::{Config, Controller, Input};
 
 use super::World;
@@ -30,6 +30,11 @@ impl World {
         self.controller_wake_up = None;
         self.connect_all_anew();
         self.drain_controller();
+    }
+
+    /// Loses all that the store has kept.
+    pub fn lose_store(&mut self) {
+        self.store = MemoryStore::default();
     }
 
     fn connect_all_anew(&mut self) {

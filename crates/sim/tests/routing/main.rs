@@ -9,9 +9,13 @@
 #[path = "../network/blueprint.rs"]
 #[expect(dead_code, reason = "other tests use the rest")]
 mod blueprint;
+mod cuts;
 mod many;
+mod one_port;
+mod orders;
 mod peers;
 mod random_networks;
+mod restarts;
 #[path = "../network/run.rs"]
 #[expect(dead_code, reason = "other tests use the rest")]
 mod run;

@@ -87,10 +87,7 @@ impl Routed {
 
     /// Has the network be a router and begin with these settings changed.
     pub fn begin(&mut self, change: impl FnOnce(&mut SdnIp)) {
-        let mut settings = self.settings();
-        change(&mut settings);
-        let request = Request::ConfigureSdnIp(Some(Box::new(settings)));
-        assert_eq!(self.ask(request), Reply::SdnIpConfigured);
+        self.configure(change);
         let connected = Request::SpeakerState(SpeakerState::Connected);
         assert_eq!(self.ask(connected), Reply::SpeakerNoted);
         let nothing = RoutePart::Snapshot {
@@ -98,6 +95,14 @@ impl Routed {
             is_last: true,
         };
         self.change(&[], nothing);
+    }
+
+    /// Tells the controller these settings changed.
+    pub fn configure(&mut self, change: impl FnOnce(&mut SdnIp)) {
+        let mut settings = self.settings();
+        change(&mut settings);
+        let request = Request::ConfigureSdnIp(Some(Box::new(settings)));
+        assert_eq!(self.ask(request), Reply::SdnIpConfigured);
     }
 
     pub fn peers(&self) -> std::ops::Range<usize> {
@@ -236,7 +241,7 @@ impl Routed {
 
     /// Asserts that a packet comes out where it should, once, as a router sends it.
     pub fn assert_routed(&mut self, from: usize, destination: IpAddr) {
-        let expected = self.expected(destination).filter(|to| *to != from);
+        let expected = self.expected(destination);
         let arrivals = self.probe(from, destination);
         let expected: Vec<Arrival> = expected
             .map(Self::arrival(destination))

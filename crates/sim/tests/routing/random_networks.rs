@@ -15,21 +15,25 @@ use crate::run::{admit, load};
 /// How many networks are drawn unless `TAKTOS_RUNS` says otherwise.
 const RUNS: u64 = 36;
 /// The claim: after so long no packet is lost, whatever happened.
-const SETTLED: Duration = Duration::from_ms(50);
+pub const SETTLED: Duration = Duration::from_ms(50);
 /// The same where a switch began anew.
 const RESTARTED: Duration = Duration::from_secs(3);
 const EVENTS: usize = 12;
-const ENTRIES: usize = 4_096;
+pub const ENTRIES: usize = 4_096;
 
 #[expect(
     clippy::disallowed_methods,
     reason = "the test is told which runs are to be repeated"
 )]
-fn seeds() -> std::ops::RangeInclusive<u64> {
-    let number = |name| std::env::var(name).ok().map(|text| text.parse().unwrap());
-    match number("TAKTOS_SEED") {
+fn told_number(name: &str) -> Option<u64> {
+    let told = std::env::var(name).ok();
+    told.map(|text| text.parse().unwrap())
+}
+
+pub fn seeds() -> std::ops::RangeInclusive<u64> {
+    match told_number("TAKTOS_SEED") {
         Some(seed) => seed..=seed,
-        None => 1..=number("TAKTOS_RUNS").unwrap_or(RUNS),
+        None => 1..=told_number("TAKTOS_RUNS").unwrap_or(RUNS),
     }
 }
 
@@ -42,8 +46,22 @@ struct Broken {
 
 #[test]
 fn packets_come_out_where_the_longest_prefix_says_whatever_happens() {
-    let mut probes = 0;
-    for seed in seeds() {
+    packets_in_each(seeds());
+}
+
+/// `cargo xtask routes`
+#[test]
+#[ignore = "takes minutes"]
+fn of_many_networks_none_leads_a_packet_astray() {
+    let first = told_number("TAKTOS_FIRST").unwrap_or(0);
+    let networks = told_number("TAKTOS_NETWORKS").unwrap_or(RUNS);
+    packets_in_each(first..=first + networks - 1);
+}
+
+fn packets_in_each(seeds: std::ops::RangeInclusive<u64>) {
+    let (mut networks, mut probes) = (0_u64, 0_u64);
+    for seed in seeds {
+        networks += 1;
         println!("TAKTOS_SEED={seed}"); // Shown only if the test fails.
         let engine = match seed % 3 {
             0 => Engine::Compiled { entries: ENTRIES },
@@ -81,7 +99,7 @@ fn packets_come_out_where_the_longest_prefix_says_whatever_happens() {
             }
         }
     }
-    println!("{probes} packets");
+    println!("{networks} networks, {probes} packets");
 }
 
 /// Promised flows have the same entries and lose nothing while routes come and go.
@@ -179,27 +197,28 @@ fn happen(routed: &mut Routed, random: &mut Random, broken: &mut Broken) -> Dura
     }
 }
 
-fn change(routed: &Routed, random: &mut Random) -> (IpPrefix, Option<usize>) {
+pub fn change(routed: &Routed, random: &mut Random) -> (IpPrefix, Option<usize>) {
     let peers = routed.peers().len();
     let peer = random.index(peers + 1);
     (prefix(random), (peer > 0).then_some(peer))
 }
 
-/// Prefixes of few addresses: they cover each other often.
+/// Prefixes of few addresses: they cover each other often. They have 60 lengths, as a table
+/// has room for 64 masks.
 fn prefix(random: &mut Random) -> IpPrefix {
     let address = any_address(random);
-    let (shortest, lengths) = match address {
-        IpAddr::V4(_) => (8, 25),
-        IpAddr::V6(_) => (32, 97),
+    let (shortest, step, lengths) = match address {
+        IpAddr::V4(_) => (8, 1, 25),
+        IpAddr::V6(_) => (32, 3, 33),
     };
     let length = match random.index(30) {
         0 => 0,
-        _ => shortest + u8::try_from(random.index(lengths)).unwrap(),
+        _ => shortest + step * u8::try_from(random.index(lengths)).unwrap(),
     };
     IpPrefix::of(address, length).unwrap()
 }
 
-fn any_address(random: &mut Random) -> IpAddr {
+pub fn any_address(random: &mut Random) -> IpAddr {
     let mut byte = || u8::try_from(random.index(3)).unwrap();
     let [a, b, c, d] = [byte(), byte(), byte(), byte()];
     match a % 2 == 0 {
@@ -222,6 +241,6 @@ fn any_address(random: &mut Random) -> IpAddr {
 }
 
 /// Draws who sends, and to which address.
-fn drawn(routed: &Routed, random: &mut Random) -> (usize, IpAddr) {
+pub fn drawn(routed: &Routed, random: &mut Random) -> (usize, IpAddr) {
     (1 + random.index(routed.peers().len()), any_address(random))
 }

@@ -9,7 +9,7 @@ use sim::Engine;
 use sim::parts::Fault;
 use units::Duration;
 
-use crate::blueprint::Blueprint;
+use crate::blueprint::{Blueprint, host_mac};
 use crate::peers::{Routed, address};
 
 /// How long switches, the controller and outside routers may take for anything.
@@ -64,13 +64,41 @@ fn a_packet_gets_from_one_outside_router_to_another_and_not_where_no_route_leads
         routed.assert_routed(from, "2001:db8:77::9".parse().unwrap());
         routed.assert_routed(from, "10.2.0.1".parse().unwrap());
     }
-    // It would leave where it came in.
+    // It leaves where it came in.
     routed.assert_routed(3, WITHIN.parse().unwrap());
     let shown = routes(&mut routed);
     assert_eq!(shown.len(), 2);
     for route in shown {
         assert_eq!(route.state, RouteState::Installed, "{route:?}");
         assert_eq!((route.confirmed, route.ingresses), (3, 3));
+    }
+}
+
+/// A router has one interface for IPv4 and IPv6, and one address of that.
+#[test]
+fn both_addresses_of_one_interface_are_reachable_and_stay_so_when_one_has_no_routes() {
+    let mut routed = announced();
+    let reachable = |routed: &mut Routed| {
+        let next_hops = routed.status().next_hops.into_iter();
+        let seen = next_hops.map(|hop| (hop.address, hop.mac, hop.is_reachable));
+        seen.collect::<Vec<_>>()
+    };
+    let mac = Some(host_mac(3));
+    let both = [false, true].map(|is_v4| (address(3, is_v4), mac, true));
+    let mut seen = reachable(&mut routed);
+    seen.sort_by_key(|it| it.0.is_ipv4());
+    assert_eq!(seen, both);
+
+    let (v4, v6) = (PREFIX, "2001:db8:77::/48");
+    for (gone, left, within) in [(v4, v6, "2001:db8:77::9"), (v6, v4, WITHIN)] {
+        let (gone, left) = (gone.parse().unwrap(), left.parse().unwrap());
+        routed.change(&[(left, Some(3)), (gone, None)], RoutePart::Increment);
+        routed.pass(SOON);
+        assert_eq!(
+            reachable(&mut routed),
+            [(address(3, left.address().is_ipv4()), mac, true)]
+        );
+        routed.assert_routed(1, within.parse().unwrap());
     }
 }
 

@@ -232,11 +232,8 @@ fn run(
     let mut doors = arguments.openflow.open()?;
     let programs = controller_loop::listen(arguments.programs.address())?;
     let announced = doors.announce();
-    let claim = claim(
-        arguments,
-        data.is_some().then_some(secrets.probe_key),
-        &announced,
-    );
+    let kept = data.is_some().then_some(secrets.probe_key);
+    let claim = claim(arguments, kept, &announced);
     let config = Config {
         claim,
         ..with_secrets(config, &secrets)

@@ -28,6 +28,9 @@ pub struct PathReading {
 /// Why a path says nothing of a prefix.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PathFault {
+    /// It is no message of that kind.
+    #[error("it cannot be read")]
+    Unreadable,
     /// It is of a family that this application does not route.
     #[error("family {afi}/{safi} is neither IPv4 nor IPv6 unicast")]
     OtherFamily { afi: i32, safi: i32 },
@@ -84,6 +87,16 @@ impl PeerLinks {
         let subnets = self.subnets.get(&peer);
         subnets.is_none_or(|subnets| subnets.iter().any(|it| it.reaches(next_hop)))
     }
+}
+
+/// Reads a path as it comes from the speaker: the bytes of a message `apipb.Path`.
+///
+/// # Errors
+///
+/// If they are no such message, or say nothing of an IPv4 or IPv6 prefix.
+pub fn read_message(bytes: &[u8], links: &PeerLinks) -> Result<PathReading, PathFault> {
+    let path = Path::decode(bytes).map_err(|_| PathFault::Unreadable)?;
+    read(&path, links)
 }
 
 /// Reads a path.

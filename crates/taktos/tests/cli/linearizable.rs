@@ -375,16 +375,19 @@ fn three_instances_do_what_one_could_have_done_while_all_fail() {
         if let Err(operation) = history::check(&seen, capacity) {
             panic!("nothing explains {operation:?}");
         }
-        // The same would not pass if an answer were another one.
-        let mut altered = seen.clone();
-        let last = altered.last_mut().unwrap();
-        last.answer = Answer::Listed(BTreeSet::from([u32::MAX]));
-        assert!(history::check(&altered, capacity).is_err());
+        assert_another_answer_is_noticed(seen, capacity);
         for running in &all.running {
             stop(running.lock().unwrap().take().unwrap());
         }
         assert_eq!(stop(switch).code, Some(0));
     });
+}
+
+/// Asserts that the same would not pass if an answer were another one.
+fn assert_another_answer_is_noticed(mut seen: Vec<Operation>, capacity: usize) {
+    let last = seen.last_mut().unwrap();
+    last.answer = Answer::Listed(BTreeSet::from([u32::MAX]));
+    assert!(history::check(&seen, capacity).is_err());
 }
 
 /// Returns how many flows fit; none is left.

@@ -2,7 +2,7 @@
 
 use units::{Duration, Instant};
 
-use crate::desired::{EntryOwner, Progress};
+use crate::desired::{EntryOwner, Outcome};
 use crate::northbound::{
     IngressSummary, IpPrefix, MAX_ROUTES_AT_ONCE, NextHopSummary, PeeringSummary, RouteState,
     RoutedPrefix, RoutingStatus, SpeakerState,
@@ -155,9 +155,15 @@ fn is_led(network: &Network, hop: &NextHop) -> bool {
         .is_owner(EntryOwner::NextHop(hop.tag))
 }
 
+/// Returns whether switches treat frames as a subject wants, as all have confirmed. Two next
+/// hops may have one address of an interface, such as a router's for IPv4 and for IPv6: then
+/// the entries on the way are those of one of them, and lead to both.
 fn is_confirmed(network: &Network, subject: EntryOwner) -> bool {
-    let desired = &network.tables.desired;
-    desired.is_owner(subject)
-        && desired.progress(subject) != Progress::Pending
-        && network.tables.outcome(subject) == Some(crate::desired::Outcome::Confirmed)
+    let tables = &network.tables;
+    let is_led = tables.desired.is_owner(subject);
+    match tables.outcome(subject) {
+        Some(Outcome::Confirmed) => is_led,
+        Some(Outcome::Contested { .. }) => is_led && tables.is_served(subject),
+        Some(_) | None => false,
+    }
 }

@@ -62,10 +62,7 @@ impl Routing {
             if self.is_active && self.ingresses.contains(&datapath) {
                 let known = self.deliveries.get(&datapath);
                 if known.is_none_or(|it| it.connection != connection) {
-                    let mut delivery = Delivery::new(ctx.now, connection, &self.changes);
-                    if !self.is_known {
-                        delivery.begin_walk(&self.changes);
-                    }
+                    let delivery = Delivery::new(ctx.now, connection, &self.changes);
                     self.deliveries.insert(datapath, delivery);
                     self.cleared.remove(&connection);
                 }
@@ -96,6 +93,9 @@ impl Routing {
                 MultipartRequest::new(question).emit(transaction, ctx.outbox.to(slot));
                 transaction
             };
+            if self.is_known {
+                delivery.release(&self.changes);
+            }
             if delivery.room.is_none() && delivery.aside.is_none() {
                 let nothing = Sequence::from_bytes(&[]);
                 delivery.aside = Some(ask(RequestBody::TableFeatures(nothing), ctx));
@@ -105,7 +105,7 @@ impl Routing {
                 delivery.counted_at = ctx.now;
                 delivery.aside = Some(ask(RequestBody::Aggregate(entries::question()), ctx));
             }
-            if self.is_known && delivery.is_askable() {
+            if delivery.is_askable() {
                 let transaction = ask(RequestBody::Flow(entries::question()), ctx);
                 delivery.ask(transaction);
             }
@@ -119,7 +119,8 @@ impl Routing {
                 delivery.await_confirmation(transaction);
             }
         }
-        let behind = self.deliveries.values().map(Delivery::next).min();
+        let told = self.deliveries.values().filter(|it| !it.is_held());
+        let behind = told.map(Delivery::next).min();
         let behind = behind.unwrap_or_else(|| self.changes.end());
         self.changes.forget_below(behind);
         self.forget_idle_hops(ctx, network);
@@ -152,7 +153,8 @@ impl Routing {
             ReplyBody::Flow(reported) => {
                 let reported = reported.iter().map_while(Result::ok);
                 let ours = reported.filter_map(|entry| entries::read(&entry));
-                delivery.reported(transaction, ours, !reply.more, &self.changes)
+                let part = (ours, !reply.more);
+                delivery.reported(transaction, part, self.is_known, &self.changes)
             }
             ReplyBody::Aggregate(count) if delivery.aside == Some(transaction) => {
                 delivery.aside = None;

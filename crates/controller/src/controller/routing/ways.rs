@@ -26,6 +26,7 @@ use super::super::staged_updates::Part;
 use super::super::upkeep::Slice;
 use super::super::{Context, Network};
 use super::Routing;
+use super::adoption::begin_way;
 
 /// The most ways that are looked at between two inputs.
 const SLICE_WAYS: usize = 16;
@@ -35,7 +36,7 @@ const SLICE_QUESTIONS: usize = 64;
 impl Routing {
     /// Looks at some of the ways that something has happened to.
     pub fn keep_ways(&mut self, ctx: &mut Context, network: &mut Network) {
-        if self.stale_hops.is_empty() && self.stale_peerings.is_empty() {
+        if !self.has_stale_ways() || self.are_ways_awaited(ctx, network) {
             return;
         }
         let mut slice = Slice {
@@ -78,7 +79,7 @@ impl Routing {
             return;
         }
         if present.is_empty() {
-            return network.set_content_at_once(ctx, subject, &wanted);
+            return begin_way(ctx, network, subject, wanted);
         }
         let branches = (0..tree.branches.len())
             .map(|place| (tree.branches[place].datapath, tree.depth(place)));
@@ -115,16 +116,23 @@ impl Routing {
             ways: ways.as_ref().map(|[on, back]| [on, back]),
         };
         let (subject, wanted) = (EntryOwner::Peering(number), ends.content());
-        if network.tables.desired.content(subject) != wanted {
+        let present = network.tables.desired.content(subject);
+        if present.is_empty() {
+            begin_way(ctx, network, subject, wanted);
+        } else if present != wanted {
             network.set_content_at_once(ctx, subject, &wanted);
         }
     }
 
+    /// Returns whether there are next hops that no route has and no switch sends to.
+    pub fn are_idle_hops_unused(&self) -> bool {
+        let mut deliveries = self.deliveries.values();
+        !self.idle_hops.is_empty() && deliveries.all(|it| it.is_settled(&self.changes))
+    }
+
     /// Forgets next hops that no route has, once no switch sends to them.
     pub fn forget_idle_hops(&mut self, ctx: &mut Context, network: &mut Network) {
-        let is_behind =
-            |delivery: &crate::router::delivery::Delivery| !delivery.is_settled(&self.changes);
-        if self.idle_hops.is_empty() || self.deliveries.values().any(is_behind) {
+        if !self.are_idle_hops_unused() {
             return;
         }
         for id in std::mem::take(&mut self.idle_hops) {
