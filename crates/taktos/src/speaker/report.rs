@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use api::IpPrefix;
 use linux::clock::WallTime;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::client::SpeakerError;
 use super::messages::{Global, Peer};
@@ -19,12 +21,12 @@ const TELL_INTERVAL: Duration = Duration::from_secs(10);
 /// How something is told to whoever watches the program.
 pub type Tell = fn(String);
 
-/// What was counted since the program runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What was counted of what the daemon tells, since the controller was started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SpeakerCounts {
-    /// Connections to the speaker.
+    /// Connections to it.
     pub connections: u64,
-    /// Lists of everything that were asked for.
+    /// Lists of all routes that were asked for.
     pub lists: u64,
     /// Paths that were read, in lists and as changes.
     pub paths: u64,

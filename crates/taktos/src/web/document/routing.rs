@@ -6,7 +6,7 @@ use api::{IpPrefix, RoutedPrefix, RoutingStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::speaker::{SessionState, SpeakerReport};
+use crate::speaker::{SessionState, SpeakerCounts, SpeakerReport};
 
 /// Some of the routes to other networks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,7 +41,7 @@ pub struct SpeakerDocument {
     pub trouble: Option<String>,
     /// By the peer's address.
     pub sessions: Vec<SessionDocument>,
-    pub counts: SpeakerCountsDocument,
+    pub counts: SpeakerCounts,
 }
 
 /// A session of the daemon with a peer.
@@ -55,27 +55,6 @@ pub struct SessionDocument {
     pub state: String,
 }
 
-/// What was counted of what the daemon tells, since the controller was started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SpeakerCountsDocument {
-    /// Connections to it.
-    pub connections: u64,
-    /// Lists of all routes that were asked for.
-    pub lists: u64,
-    /// Paths that were read, in lists and as changes.
-    pub paths: u64,
-    /// Paths of families that are not routed.
-    pub other_families: u64,
-    /// Paths that named no prefix.
-    pub unreadable_paths: u64,
-    /// Paths without a next hop of any use, which count as withdrawals.
-    pub unusable_next_hops: u64,
-    /// Routes that the controller refused.
-    pub refused_routes: u64,
-    /// Requests that it did not carry out.
-    pub failed_requests: u64,
-}
-
 impl From<SpeakerReport> for SpeakerDocument {
     fn from(report: SpeakerReport) -> Self {
         let sessions = report.sessions().map(|(peer, session)| SessionDocument {
@@ -83,7 +62,6 @@ impl From<SpeakerReport> for SpeakerDocument {
             as_number: session.as_number,
             state: state(session.state).to_owned(),
         });
-        let counts = report.counts;
         Self {
             sessions: sessions.collect(),
             is_connected: report.is_connected,
@@ -91,16 +69,7 @@ impl From<SpeakerReport> for SpeakerDocument {
             as_number: report.as_number,
             router_id: report.router_id,
             trouble: report.trouble,
-            counts: SpeakerCountsDocument {
-                connections: counts.connections,
-                lists: counts.lists,
-                paths: counts.paths,
-                other_families: counts.other_families,
-                unreadable_paths: counts.unreadable_paths,
-                unusable_next_hops: counts.unusable_next_hops,
-                refused_routes: counts.refused_routes,
-                failed_requests: counts.failed_requests,
-            },
+            counts: report.counts,
         }
     }
 }
