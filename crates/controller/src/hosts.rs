@@ -20,7 +20,9 @@
 //! Hosts do not age by silence: what a host sends by an entry of its switch is not
 //! seen here. A port without a carrier says more, and what was learned there is
 //! forgotten after a while (`controller::ageing`). An address that moves between hosts on purpose (VRRP)
-//! is a dispute.
+//! is a dispute. A known host that is plugged in where a switch was that is out of reach
+//! is seen there once their link has been down for as long
+//! (`controller::topology::Topology::may_be_joined`).
 
 pub mod contests;
 pub mod moves;

@@ -226,6 +226,18 @@ impl Topology {
         Way::Nowhere
     }
 
+    /// Returns whether a port may still lead to the switch that it led to, though their link
+    /// is not seen: one of the two has not been heard for long enough to see it. That is not
+    /// believed for ever of a switch that does not come back.
+    pub fn may_be_joined(&self, ctx: &Context, port: PortId) -> bool {
+        let link = self.view.port(port).and_then(|port| port.link);
+        let link = link.map(|link| &self.view.links()[link.index()]);
+        link.is_some_and(|link| {
+            let is_unheard = ctx.heard_for(link.ends, Instant::ZERO) < ctx.timers.link_timeout;
+            is_unheard && ctx.now.saturating_since(link.since) < ctx.timers.host_timeout
+        })
+    }
+
     /// Returns the port at the other end of the link at a port.
     pub fn far_end(&self, port: PortId) -> Option<PortId> {
         let link = self.view.port(port)?.link?;

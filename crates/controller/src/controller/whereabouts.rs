@@ -18,7 +18,14 @@ impl Controller {
             topology.link_trust.host_seen(now, port);
         }
         let owners = &self.network.owners;
-        let place = (port, owners.end(&self.ctx, topology, header.source));
+        let end = owners.end(&self.ctx, topology, header.source);
+        let known = topology.view.host_by_mac(header.source);
+        let home = known.and_then(|host| host.attachment).or(end);
+        // What the host of another switch sends comes by there as well.
+        if home.is_some_and(|home| home != port) && topology.may_be_joined(&self.ctx, port) {
+            return;
+        }
+        let place = (port, end);
         let Topology { hosts, view, .. } = topology;
         for change in hosts.learn(now, view, place, header, payload) {
             if let HostChange::Moved { to, .. } = &change {

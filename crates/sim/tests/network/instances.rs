@@ -461,6 +461,13 @@ fn a_link_whose_ends_were_not_heard_in_turn_is_not_lost() {
 }
 
 #[test]
+fn a_host_does_not_move_to_where_a_switch_is_that_is_not_reached_yet() {
+    // Frames of three hosts are handed over at the far end of a link while the switch of
+    // those hosts, and so the link, is not seen by the one that begins to decide.
+    ordeal(44_777);
+}
+
+#[test]
 fn of_many_clusters_none_loses_what_it_answered() {
     let first = told_number("TAKTOS_FIRST", 0);
     let networks = told_number("TAKTOS_NETWORKS", NETWORKS);
@@ -473,5 +480,6 @@ fn of_many_clusters_none_loses_what_it_answered() {
     println!(
         "{networks} clusters: the office changed hands {changes} times, switches refused {refused} changes"
     );
-    assert!(changes > 2 * usize::try_from(networks).unwrap());
+    // One alone may be a quiet one.
+    assert!(networks < NETWORKS || changes > 2 * usize::try_from(networks).unwrap());
 }
