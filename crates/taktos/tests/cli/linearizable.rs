@@ -2,6 +2,7 @@
 //! admitted and withdrawn: is what they see what one controller could have done?
 
 mod history;
+mod proxy;
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -15,6 +16,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use self::history::{Answer, Flows, Operation, Request};
+use self::proxy::Proxy;
 use crate::cluster::{Cluster, Extras};
 use crate::controller::ready_address;
 use crate::instances::free_port;
@@ -32,24 +34,32 @@ const MOST_LOOKS: u32 = 600;
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// How long what fails stays away.
 const ABSENCE: Duration = Duration::from_secs(2);
+/// By how much what one says to etcd, and hears of it, is late where that is slow.
+const LATE: Duration = Duration::from_millis(200);
 /// How long it goes on between two failures.
 const BETWEEN: Duration = Duration::from_secs(2);
 
 /// The instances, of which any may be away.
 struct Instances<'a> {
     bed: &'a Testbed,
-    etcd: String,
+    /// What is between each of them and each member of etcd.
+    ways: [Vec<Proxy>; 3],
     /// Where each hears switches, the others, and programs.
     ports: [[u16; 3]; 3],
     running: [Mutex<Option<Running>>; 3],
 }
 
 impl<'a> Instances<'a> {
-    fn new(bed: &'a Testbed, etcd: String) -> Self {
+    fn new(bed: &'a Testbed, etcd: &Cluster) -> Self {
         let ports = [(); 3].map(|()| [(); 3].map(|()| free_port()));
+        let urls = etcd.urls();
+        let ways = [(); 3].map(|()| {
+            let members = urls.iter().map(|url| url.trim_start_matches("http://"));
+            members.map(Proxy::start).collect()
+        });
         Self {
             bed,
-            etcd,
+            ways,
             ports,
             running: Default::default(),
         }
@@ -57,9 +67,12 @@ impl<'a> Instances<'a> {
 
     fn start(&self, number: usize) {
         let [switches, others, programs] = self.ports[number].map(|it| format!("127.0.0.1:{it}"));
+        let members = self.ways[number].iter();
+        let members: Vec<_> = members.map(|it| format!("http://{}", it.address)).collect();
+        let etcd = members.join(",");
         let arguments = [
             &["controller", "--openflow", &switches, "--cluster", &others],
-            &["--http", &programs, "--etcd", &self.etcd, "--id"][..],
+            &["--http", &programs, "--etcd", &etcd, "--id"][..],
             &[NAMES[number]],
         ];
         let mut running = Running::start(self.bed.workplace.taktos(arguments.concat()));
@@ -310,6 +323,21 @@ fn fail(all: &Instances<'_>, etcd: &mut Cluster) {
         etcd.signal(member, Signal::CONT);
     }
     thread::sleep(BETWEEN);
+    let cut_off = &all.ways[all.sequencer()];
+    cut_off.iter().for_each(Proxy::cut);
+    thread::sleep(ABSENCE);
+    cut_off.iter().for_each(Proxy::mend);
+    thread::sleep(BETWEEN);
+    let slow = &all.ways[all.sequencer()];
+    slow.iter().for_each(|it| it.slow_down(LATE));
+    thread::sleep(ABSENCE);
+    slow.iter().for_each(Proxy::mend);
+    // As a new release is taken into use: one after the other.
+    for number in 0..3 {
+        thread::sleep(BETWEEN);
+        all.restart(number, Signal::TERM);
+    }
+    thread::sleep(BETWEEN);
 }
 
 #[test]
@@ -322,7 +350,7 @@ fn three_instances_do_what_one_could_have_done_while_all_fail() {
         let Some(mut etcd) = Cluster::start_or_skip(test, 3, Extras::default()) else {
             return;
         };
-        let all = Instances::new(&bed, etcd.urls().join(","));
+        let all = Instances::new(&bed, &etcd);
         (0..3).for_each(|number| all.start(number));
         let controllers = all.ports.map(|[port, ..]| format!("tcp:127.0.0.1:{port}"));
         let mut arguments = vec!["--ports", "s1,s2", "--dpid", "1"];
