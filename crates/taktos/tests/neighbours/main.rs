@@ -10,6 +10,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod bfdd;
+#[expect(dead_code, reason = "tests of the store do more with members")]
+#[path = "../../../store/src/etcd/tests/cluster.rs"]
+mod cluster;
 mod controller;
 mod dead_switch;
 mod descriptions;
@@ -26,6 +29,7 @@ mod process_bus;
 mod process_bus_live;
 mod prometheus;
 mod sdn_ip;
+mod several_instances;
 #[path = "../site/mod.rs"]
 mod site;
 mod two_controllers;

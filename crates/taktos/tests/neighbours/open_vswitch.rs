@@ -51,6 +51,20 @@ impl OpenVswitch {
         );
     }
 
+    /// Returns its controllers, a line each that ends with the role.
+    pub fn controllers(&self, bench: &Workbench) -> String {
+        let columns = "--columns=target,role";
+        let words = [
+            "--timeout=20",
+            "--format=csv",
+            "--no-headings",
+            "--data=bare",
+        ];
+        let words = [&words[..], &[columns, "list", "controller"]].concat();
+        let output = bench.run(program(bench, "ovs-vsctl", &words));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
     /// Deletes all entries of a bridge.
     #[track_caller]
     pub fn delete_flows(&self, bench: &Workbench, bridge: &str) {
