@@ -247,7 +247,9 @@ pub fn address(running: &mut Running) -> String {
 /// The same once the controller has read what it kept.
 pub fn ready_address(running: &mut Running) -> String {
     let url = address(running);
-    while ask(&url, "GET", "/readyz", "", "").0 == 503 {}
+    eventually("it has read all", || {
+        ask(&url, "GET", "/readyz", "", "").0 != 503
+    });
     url
 }
 

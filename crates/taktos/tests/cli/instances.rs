@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::cluster::{Cluster, Extras};
+use crate::cluster::{Cluster, Extras, free_port};
 use crate::controller::{LOCAL, address, ask, ready_address};
 use crate::site::Site;
 use crate::testbed::{Testbed, eventually, stop};
@@ -254,11 +254,6 @@ fn a_switch_has_one_master_and_another_one_soon_after_that_is_gone() {
         assert_eq!(stop(switch).code, Some(0));
         assert_eq!(stop(all.remove(0).running).code, Some(0));
     });
-}
-
-pub fn free_port() -> u16 {
-    let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    socket.local_addr().unwrap().port()
 }
 
 #[test]

@@ -17,9 +17,8 @@ use serde_json::{Value, json};
 
 use self::history::{Answer, Flows, Operation, Request};
 use self::proxy::Proxy;
-use crate::cluster::{Cluster, Extras};
+use crate::cluster::{Cluster, Extras, free_port};
 use crate::controller::ready_address;
-use crate::instances::free_port;
 use crate::testbed::{Testbed, stop};
 use crate::workplace::Running;
 

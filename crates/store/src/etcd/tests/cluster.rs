@@ -5,6 +5,7 @@ use std::io::Write;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -44,14 +45,13 @@ impl Cluster {
     /// Starts members, or says loudly that there is no etcd.
     pub fn start_or_skip(test: &str, count: usize, extras: Extras) -> Option<Self> {
         let program = Self::program_or_skip(test)?;
-        let ports = free_ports(2 * count);
         let mut cluster = Self {
             folder: tempfile::tempdir().unwrap(),
             program,
             scheme: extras.scheme.unwrap_or("http"),
             extras,
-            clients: ports[..count].to_vec(),
-            peers: ports[count..].to_vec(),
+            clients: (0..count).map(|_| free_port()).collect(),
+            peers: (0..count).map(|_| free_port()).collect(),
             members: (0..count).map(|_| None).collect(),
         };
         for member in 0..count {
@@ -152,9 +152,16 @@ pub enum Towards {
     Member,
 }
 
-fn free_ports(count: usize) -> Vec<u16> {
-    let listeners = (0..count).map(|_| TcpListener::bind("127.0.0.1:0").unwrap());
-    let listeners: Vec<_> = listeners.collect();
-    let ports = listeners.iter().map(|it| it.local_addr().unwrap().port());
-    ports.collect()
+/// Returns a port that nobody has, and that Linux gives to nobody who asks for any (32768
+/// and above, ip_local_port_range): it
+/// is free until it is used, and while a member is away.
+pub fn free_port() -> u16 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let first = std::process::id().wrapping_mul(97);
+    let mut ports = std::iter::repeat_with(|| {
+        let next = first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        10_000 + u16::try_from(next % 20_000).unwrap()
+    });
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    ports.find(is_free).unwrap()
 }
