@@ -114,6 +114,11 @@ where
         (events, trouble)
     }
 
+    /// Returns why nothing can be written, if this one leads and so writes.
+    pub fn try_out(&mut self) -> Option<Trouble<S::Error>> {
+        self.leads.then(|| self.writer().try_out()).flatten()
+    }
+
     /// Does what is wanted.
     pub fn attend(&mut self, task: Task) -> Done {
         match task {

@@ -160,6 +160,27 @@ where
         (events, trouble)
     }
 
+    /// Writes the office that it holds once more: a store that is full answers all that
+    /// changes nothing. Returns the trouble if it cannot be written.
+    pub fn try_out(&mut self) -> Option<Trouble<S::Error>> {
+        // Without an office it is claimed first, by writing it.
+        let fence = self.fence?;
+        let office = StoreWrite {
+            key: Key::Epoch(fence.office),
+            value: Some(fence.epoch.to_bytes()),
+        };
+        let transaction = Transaction {
+            writes: vec![office],
+            fence: Some(fence),
+            ..Transaction::default()
+        };
+        match self.store.transact(&transaction) {
+            // Who holds it instead is found out by what is written next.
+            Outcome::Committed(_) | Outcome::Refused(_) => None,
+            Outcome::Failed(error) | Outcome::Unknown(error) => Some(Trouble::Store(error)),
+        }
+    }
+
     /// Makes one transaction; each change of it has an event afterwards, or is in doubt.
     fn make(
         &mut self,

@@ -265,7 +265,10 @@ where
     /// Writes changes, and tells what came of it.
     fn make_durable(&mut self, writes: Vec<StoreWrite>) {
         let proposed = writes.len();
-        let (events, trouble) = self.writer.write(writes);
+        let (events, mut trouble) = self.writer.write(writes);
+        if proposed == 0 && trouble.is_none() && self.trouble.last.is_some() {
+            trouble = self.writer.try_out();
+        }
         let trouble = trouble.map(|trouble| trouble.to_string());
         self.trouble.told(proposed, events, trouble);
     }
@@ -350,7 +353,10 @@ where
                 Done::Failed { reason, events }
             }
             Done::Attended { .. } | Done::Struck => {
-                self.trouble.told(0, Vec::new(), None);
+                let failed = self.trouble.last.is_some();
+                let trouble = failed.then(|| self.clerk.try_out()).flatten();
+                let trouble = trouble.map(|trouble| trouble.to_string());
+                self.trouble.told(0, Vec::new(), trouble);
                 done
             }
         }
