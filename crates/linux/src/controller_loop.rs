@@ -7,6 +7,7 @@
 
 mod cluster_keeper;
 mod connection_listener;
+mod standby;
 mod store_keeper;
 
 pub use cluster_keeper::{ClusterReport, Membership};
@@ -35,10 +36,10 @@ use crate::scheduling::{self, Wish};
 use crate::stream::Stream;
 use crate::time_histogram::TimeHistogram;
 use crate::waker::Waker;
-use cluster_keeper::{Call, ClusterKeeper, Line};
+use cluster_keeper::ClusterKeeper;
 use connection_listener::{ConnectionListener, Readiness};
-use controller::store::Epoch;
-use store_keeper::{Begins, Kept, StoreKeeper};
+use standby::Standby;
+use store_keeper::{Kept, StoreKeeper};
 
 /// How much is read from one connection before the others have their turn.
 const CHUNK_BYTES: usize = 1 << 16;
@@ -244,12 +245,7 @@ impl ControllerHandle {
         let waker = Waker::new()?;
         let prepared = cluster_keeper::prepare()?;
         let line = prepared.line.clone();
-        let standby = Standby {
-            config: config.clone(),
-            leads: None,
-            later: None,
-            line: line.clone(),
-        };
+        let standby = Standby::new(config.clone(), line.clone());
         let (keeper, wants) = StoreKeeper::start_for(store, waker.clone(), &membership.terms, line);
         let told = (config, Some(standby));
         let mut handle = Self::run(listener.into(), told, (keeper, waker), wish)?;
@@ -373,16 +369,6 @@ fn renounce() {
     let _ = privilege::renounce();
 }
 
-/// What a controller knows that is an instance of a cluster.
-struct Standby {
-    /// What each controller begins with that takes the place of one which led.
-    config: Config,
-    leads: Option<Epoch>,
-    /// The later term of a switch that was told last.
-    later: Option<u64>,
-    line: Line,
-}
-
 struct Loop {
     controller: Controller,
     cluster: Option<Standby>,
@@ -412,7 +398,7 @@ impl Loop {
         }
         self.let_in_aside();
         while let Ok((id, by, request)) = self.requests.try_recv() {
-            self.input(Input::Request { id, by, request });
+            self.ask((id, by, request));
         }
         self.take_kept();
         if clock::now() >= self.controller.deadline() {
@@ -420,48 +406,6 @@ impl Loop {
         }
         self.speak();
         self.tell_of_later_term();
-    }
-
-    fn tell_of_later_term(&mut self) {
-        let term = self.controller.later_term();
-        if let Some(cluster) = &mut self.cluster
-            && cluster.later != term
-        {
-            cluster.later = term;
-            term.into_iter()
-                .for_each(|term| cluster.line.call(Call::Later(term)));
-        }
-    }
-
-    /// Leads from now on.
-    fn lead(&mut self, epoch: Epoch, begins: Begins) {
-        let Some(cluster) = &mut self.cluster else {
-            return;
-        };
-        if cluster.leads.is_some() && begins == Begins::Anew {
-            self.stand_down();
-        }
-        if let Some(cluster) = &mut self.cluster {
-            match (cluster.leads, begins) {
-                // It was told to stand down meanwhile.
-                (None, Begins::GoesOn) => return,
-                (Some(_), _) | (None, Begins::Anew) => cluster.leads = Some(epoch),
-            }
-        }
-        self.input(Input::Lead(epoch));
-    }
-
-    /// Leads no more: another controller takes the place of this one, which closes all
-    /// connections.
-    fn stand_down(&mut self) {
-        let Some(cluster) = &mut self.cluster else {
-            return;
-        };
-        cluster.leads = None;
-        self.spoken_to.clear();
-        self.doorway.close_all();
-        self.controller = Controller::stand_by(clock::now(), cluster.config.clone());
-        self.tell(Told::StoodDown);
     }
 
     fn let_in(&mut self) {
@@ -576,12 +520,7 @@ impl Loop {
         while let Some(kept) = self.keeper.next() {
             match kept {
                 Kept::Leads(epoch, begins) => self.lead(epoch, begins),
-                Kept::StandDown(epoch) => {
-                    let leads = self.cluster.as_ref().and_then(|it| it.leads);
-                    if leads.is_some_and(|leads| leads.holder == epoch.holder) {
-                        self.stand_down();
-                    }
-                }
+                Kept::StandDown(epoch) => self.stand_down_in(epoch),
                 // It is for one that led before.
                 Kept::Event(_) if self.stands_by() => {}
                 Kept::Event(event) => {
@@ -599,11 +538,6 @@ impl Loop {
         if taken > 0 {
             self.drain();
         }
-    }
-
-    fn stands_by(&self) -> bool {
-        let cluster = self.cluster.as_ref();
-        cluster.is_some_and(|cluster| cluster.leads.is_none())
     }
 
     fn input(&mut self, input: Input<'_>) {

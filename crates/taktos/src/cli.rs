@@ -19,7 +19,7 @@ mod reproduce;
 mod run;
 mod run_page;
 pub(crate) mod scenario_file;
-mod screen;
+pub(crate) mod screen;
 mod show;
 mod switch;
 pub(crate) mod text_file;

@@ -27,7 +27,9 @@ use ureq::{Agent, AsSendBody, Body, BodyReader, RequestExt};
 use access::Access;
 use trust::Enciphering;
 
+use crate::cli::screen::say;
 use crate::web::document::{ProblemBody, ProblemDocument};
+use crate::web::forwarding::STALE;
 
 /// For how long a controller may let us wait for a connection.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
@@ -189,7 +191,16 @@ impl Controller {
 
     fn accepted(&self, answer: Response<Body>) -> Result<Response<Body>, ClientError> {
         match answer.status() {
-            status if status.is_success() => Ok(answer),
+            status if status.is_success() => {
+                if let Some(why) = answer.headers().get(STALE) {
+                    let why = why.to_str().unwrap_or_default();
+                    say(format_args!(
+                        "note: {why}: this is what the store was last known to hold, and may \
+                         have changed"
+                    ));
+                }
+                Ok(answer)
+            }
             status if status.is_client_error() || status.is_server_error() => {
                 Err(self.refusal(status, answer))
             }

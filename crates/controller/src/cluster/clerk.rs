@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::store::{
     Changes, Epoch, ExactWriter, Key, Lease, Office, Outcome, Replica, Store, StoreEvent,
@@ -71,7 +72,7 @@ pub struct Clerk<S> {
     life: u16,
     leads: bool,
     is_enlisted: bool,
-    replica: Replica,
+    replica: Arc<Mutex<Replica>>,
     attendances: u32,
 }
 
@@ -88,15 +89,20 @@ where
             life: 0,
             leads: false,
             is_enlisted: false,
-            replica: Replica::default(),
+            replica: Arc::default(),
             attendances: 0,
         }
     }
 
-    /// Returns what is known of the store, whoever leads.
+    /// Returns what is known of the store, whoever leads. It is locked while it is brought
+    /// up to date, and not while the store is asked.
     #[must_use]
-    pub fn replica(&self) -> &Replica {
-        &self.replica
+    pub fn replica(&self) -> Arc<Mutex<Replica>> {
+        Arc::clone(&self.replica)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Replica> {
+        self.replica.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes changes that the controller wants kept, and says what came of them. While
@@ -222,7 +228,7 @@ where
 
     fn follow(&mut self) -> Result<(), String> {
         let is_due = self.attendances.is_multiple_of(ATTENDANCES_BETWEEN_AUDITS);
-        let known = self.replica.revision();
+        let known = self.known().revision();
         let changes = match is_due {
             true => Changes::Lost,
             false => {
@@ -232,12 +238,12 @@ where
         };
         match changes {
             Changes::Known(changes) => {
-                self.replica.follow(changes);
+                self.known().follow(changes);
             }
             Changes::Lost => {
                 let snapshot = self.writer().store().snapshot();
                 let snapshot = snapshot.map_err(|error| error.to_string())?;
-                self.replica.audit(snapshot);
+                self.known().audit(snapshot);
             }
         }
         self.attendances = self.attendances.wrapping_add(1);
@@ -246,7 +252,7 @@ where
 
     fn members(&self) -> BTreeMap<MemberId, Member> {
         let mut members = BTreeMap::new();
-        for (key, value) in self.replica.records() {
+        for (key, value) in self.known().records() {
             if let Key::Instance(number) = key
                 && let Some(member) = Member::from_bytes(value)
             {
@@ -257,7 +263,8 @@ where
     }
 
     fn epoch(&self) -> Option<Epoch> {
-        let (_, value) = self.replica.record(Key::Epoch(Office::SEQUENCER))?;
+        let known = self.known();
+        let (_, value) = known.record(Key::Epoch(Office::SEQUENCER))?;
         Epoch::from_bytes(value)
     }
 

@@ -9,11 +9,12 @@ use std::collections::hash_map::RandomState;
 use std::fmt::Display;
 use std::hash::BuildHasher;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
 use controller::cluster::{Clerk, Done, Task, Terms};
-use controller::store::{Epoch, ExactWriter, TakeOver, Trouble};
+use controller::store::{Epoch, ExactWriter, Replica, Revision, TakeOver, Trouble};
 use controller::{Store, StoreEvent, StoreWrite};
 
 use super::cluster_keeper::{Call, Line, Wants};
@@ -56,6 +57,8 @@ enum Work {
 pub(super) struct StoreKeeper {
     /// Dropped first when the keeper ends, which ends the thread.
     write: Option<Box<dyn Fn(StoreWrite) + Send>>,
+    /// What the store of an instance was last known to hold.
+    known: Option<Arc<Mutex<Replica>>>,
     kept: Receiver<Kept>,
     thread: Option<JoinHandle<()>>,
 }
@@ -85,6 +88,7 @@ impl StoreKeeper {
                 // The thread ends only after this sender.
                 let _ = writes.send(write);
             })),
+            known: None,
             kept,
             thread: Some(thread),
         }
@@ -98,6 +102,7 @@ impl StoreKeeper {
         S::Error: Display,
     {
         let clerk = Clerk::new(store, terms.id, &terms.member);
+        let known = clerk.replica();
         let (work, asked) = mpsc::channel();
         let (tell, kept) = mpsc::channel();
         let (stand_down, stand_down_waker) = (tell.clone(), waker.clone());
@@ -115,6 +120,7 @@ impl StoreKeeper {
             write: Some(Box::new(move |write| {
                 let _ = writes.send(Work::Write(write));
             })),
+            known: Some(known),
             kept,
             thread: Some(thread),
         };
@@ -134,6 +140,25 @@ impl StoreKeeper {
         if let Some(keep) = &self.write {
             keep(write);
         }
+    }
+
+    /// Returns what the store of an instance was last known to hold, and as of when, unless
+    /// that is known to whoever says that he has it; nothing if it was never read.
+    pub(super) fn records(
+        &self,
+        unless: Option<Revision>,
+    ) -> Option<(Revision, Option<Vec<StoreWrite>>)> {
+        let known = self.known.as_ref()?.lock();
+        let known = known.unwrap_or_else(PoisonError::into_inner);
+        let revision = known.revision();
+        if revision == Revision::default() {
+            return None;
+        }
+        let records = || {
+            let records = known.snapshot().records.into_iter();
+            records.map(StoreWrite::from).collect()
+        };
+        Some((revision, (unless != Some(revision)).then(records)))
     }
 
     /// Returns what the store has to tell, if anything.

@@ -29,6 +29,10 @@ use super::problem::Problem;
 
 /// Marks what another instance has sent on.
 const FORWARDED: HeaderName = HeaderName::from_static("taktos-forwarded");
+/// Marks what is told from the records of the store while no instance decides: it may have
+/// changed, and no switch was asked.
+pub const STALE: HeaderName = HeaderName::from_static("taktos-stale");
+pub const NOBODY_DECIDES: HeaderValue = HeaderValue::from_static("no instance decides");
 /// How long the other instance may take to let us in.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(1);
 /// How often it is looked whether it still decides, while it is silent.
@@ -45,10 +49,12 @@ pub struct Forwarding {
 /// Who answers a request.
 #[derive(Debug)]
 pub enum AnsweredBy {
-    /// This instance.
-    Us,
+    /// This instance, which decides in the epoch with this number.
+    Us(u64),
     /// The instance with this name, where programs ask it.
     Other { name: String, url: String },
+    /// No instance decides.
+    Nobody,
 }
 
 impl Forwarding {
@@ -56,11 +62,11 @@ impl Forwarding {
     ///
     /// # Errors
     ///
-    /// If nobody is known to, or another instance takes us for the one.
+    /// If another instance takes us for the one.
     pub fn who_answers(&self, request: &Request) -> Result<AnsweredBy, Problem> {
         let report = self.report.read();
-        if report.leads.is_some() {
-            return Ok(AnsweredBy::Us);
+        if let Some(epoch) = report.leads {
+            return Ok(AnsweredBy::Us(epoch));
         }
         let other = report.sequencer().filter(|it| !it.is_this);
         match other {
@@ -68,7 +74,8 @@ impl Forwarding {
                 name: other.member.name.clone(),
                 url: other.member.url.clone(),
             }),
-            Some(_) | None => Err(Problem::no_sequencer()),
+            Some(_) => Err(Problem::no_sequencer()),
+            None => Ok(AnsweredBy::Nobody),
         }
     }
 

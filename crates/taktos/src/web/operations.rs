@@ -73,6 +73,9 @@ pub struct Operation {
 pub enum Answers {
     /// The one that decides, whoever is asked.
     Sequencer,
+    /// The same; while none does, whoever is asked says what the store was last known to
+    /// hold, and that it is that ([`STALE`](crate::web::forwarding::STALE)).
+    SequencerOrRecords,
     /// Whoever is asked: it is about this one alone.
     Anybody,
 }
@@ -178,6 +181,14 @@ impl Operation {
     fn of_this_instance(self) -> Self {
         Self {
             answered_by: Answers::Anybody,
+            ..self
+        }
+    }
+
+    /// Has whoever is asked answer from the records of the store while no instance decides.
+    fn or_from_records(self) -> Self {
+        Self {
+            answered_by: Answers::SequencerOrRecords,
             ..self
         }
     }

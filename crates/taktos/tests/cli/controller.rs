@@ -253,7 +253,8 @@ pub fn ready_address(running: &mut Running) -> String {
     url
 }
 
-fn text(address: &str, path: &str) -> String {
+/// Returns what is answered, head and body.
+pub fn text(address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(
         stream,

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::cluster::{Cluster, Extras, free_port};
-use crate::controller::{LOCAL, address, ask, ready_address};
+use crate::controller::{LOCAL, address, ask, ready_address, text};
 use crate::site::Site;
 use crate::testbed::{Testbed, eventually, stop};
 use crate::workplace::{Running, Workplace};
@@ -77,13 +77,18 @@ fn start_three(workplace: &Workplace, cluster: &Cluster, more: &[&str]) -> Vec<I
     let all: Vec<_> = ["a", "b", "c"]
         .map(|name| Instance::start(workplace, &urls, name, more))
         .into();
-    for one in &all {
+    await_each_other(&all);
+    all
+}
+
+/// Waits until each of them hears the others, of which the store has told it.
+fn await_each_other(all: &[Instance]) {
+    for one in all {
         eventually("each hears the others", || {
             let instances = one.instances();
-            instances.len() == 3 && instances.iter().all(|it| it["lives"] == true)
+            instances.len() == all.len() && instances.iter().all(|it| it["lives"] == true)
         });
     }
-    all
 }
 
 /// Takes the one that decides out of those that run.
@@ -328,6 +333,58 @@ fn an_instance_that_was_told_something_else_than_the_others_is_shown() {
         assert_eq!(line.contains("other options"), differs, "{listed}");
     }
     assert!(listed.contains("--no-hops"), "{listed}");
+    for one in all {
+        assert_eq!(stop(one.running).code, Some(0));
+    }
+}
+
+#[test]
+fn while_nobody_decides_each_tells_what_the_store_held_and_that_it_is_that() {
+    let test = "while_nobody_decides_each_tells_what_the_store_held_and_that_it_is_that";
+    let Some(cluster) = Cluster::start_or_skip(test, 1, Extras::default()) else {
+        return;
+    };
+    let workplace = Workplace::new();
+    let urls = cluster.urls().join(",");
+    let start = |name| Instance::start(&workplace, &urls, name, &[]);
+    let first = start("a");
+    assert_eq!(first.name_host(1), 204);
+    // Who knows from the store that the others are there has read about the host as well.
+    let all = [first, start("b"), start("c")];
+    await_each_other(&all);
+    let listed = |one: &Instance| {
+        let answer = text(&one.url, "/api/v1/hosts");
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let is_stale = head
+            .to_lowercase()
+            .contains("taktos-stale: no instance decides");
+        let hosts: Value = serde_json::from_str(body).unwrap_or_default();
+        (is_stale, hosts["hosts"][0]["name"] == "h1")
+    };
+    let fresh: Vec<_> = all.iter().map(listed).collect();
+
+    cluster.signal(0, Signal::STOP);
+    for one in &all {
+        eventually("it knows that nobody decides", || {
+            listed(one) == (true, true)
+        });
+        assert_eq!(one.name_host(2), 503);
+        let url = format!("http://{}", one.url);
+        let flows = workplace.run(&["flows", "--url", &url]);
+        assert!(
+            flows.stderr.contains("no instance decides"),
+            "{}",
+            flows.stderr
+        );
+        // What only who decides knows is asked of nobody else.
+        assert_eq!(ask(&one.url, "GET", "/api/v1/statistics", "", "").0, 503);
+    }
+    cluster.signal(0, Signal::CONT);
+
+    assert_eq!(fresh, [(false, true); 3]);
+    for one in &all {
+        eventually("somebody decides again", || listed(one) == (false, true));
+    }
     for one in all {
         assert_eq!(stop(one.running).code, Some(0));
     }

@@ -128,6 +128,10 @@ impl<'a> Instances<'a> {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).ok()?;
         let (head, body) = answer.split_once("\r\n\r\n")?;
+        // It says itself that this may be no longer so.
+        if head.to_lowercase().contains("taktos-stale") {
+            return None;
+        }
         let status = head.split(' ').nth(1)?.parse().ok()?;
         Some((status, serde_json::from_str(body).unwrap_or_default()))
     }

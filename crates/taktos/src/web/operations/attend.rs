@@ -12,7 +12,7 @@ use linux::clock::WallTime;
 
 use super::{Answers, Changes, Operation};
 use crate::web::document::AuditEntry;
-use crate::web::forwarding::AnsweredBy;
+use crate::web::forwarding::{AnsweredBy, NOBODY_DECIDES, STALE};
 use crate::web::gate::{Caller, Role, check_addressed};
 use crate::web::problem::{Code, Problem};
 use crate::web::site::Site;
@@ -124,8 +124,23 @@ async fn answer(post: &Post, request: Request, next: Next) -> Response<Body> {
         return next.run(request).await;
     }
     let answered = match cluster.who_answers(&request) {
-        Ok(AnsweredBy::Us) => return next.run(request).await,
+        Ok(AnsweredBy::Us(epoch)) => {
+            let response = next.run(request).await;
+            // Else it may have told what the store holds, and not that it is that.
+            let leads = cluster.report().leads == Some(epoch);
+            match leads || post.answered_by == Answers::Sequencer {
+                true => Ok(response),
+                false => Err(Problem::no_sequencer()),
+            }
+        }
         Ok(AnsweredBy::Other { name, url }) => cluster.forward((&name, &url), request).await,
+        Ok(AnsweredBy::Nobody) if post.answered_by == Answers::SequencerOrRecords => {
+            let mut response = next.run(request).await;
+            response.headers_mut().insert(STALE, NOBODY_DECIDES);
+            post.site.show_anew();
+            Ok(response)
+        }
+        Ok(AnsweredBy::Nobody) => Err(Problem::no_sequencer()),
         Err(problem) => Err(problem),
     };
     answered.unwrap_or_else(IntoResponse::into_response)

@@ -52,12 +52,14 @@ pub fn operations() -> Vec<Operation> {
                     otherwise none, and `error` says why the first is not.";
     vec![
         Operation::get("list-flows", all, "List the flows.", list)
+            .or_from_records()
             .gives::<FlowsDocument>(StatusCode::OK),
         Operation::post("admit-flows", all, admitted, admit)
             .parameters(&ADMITTED)
             .takes::<AskedDocument>()
             .gives::<DecisionsDocument>(StatusCode::CREATED),
         Operation::get("show-flow", one, "Show one flow.", show)
+            .or_from_records()
             .gives::<FlowDocument>(StatusCode::OK),
         Operation::delete("withdraw-flow", one, "Withdraw a flow.", withdraw),
         Operation::get("list-hops", "/api/v1/hops", HOPS, hops)

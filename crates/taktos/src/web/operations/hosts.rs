@@ -22,8 +22,12 @@ pub fn operations() -> Vec<Operation> {
     let name = "Name a host, or say anew what is known of it.";
     let forget = "Forget a host. A frame of it makes it known again.";
     vec![
-        Operation::get("list-hosts", all, "List the hosts.", list).gives::<Hosts>(StatusCode::OK),
-        Operation::get("show-host", one, "Show one host.", show).gives::<Host>(StatusCode::OK),
+        Operation::get("list-hosts", all, "List the hosts.", list)
+            .or_from_records()
+            .gives::<Hosts>(StatusCode::OK),
+        Operation::get("show-host", one, "Show one host.", show)
+            .or_from_records()
+            .gives::<Host>(StatusCode::OK),
         Operation::put("set-host", one, name, set).takes::<HostRequestDocument>(),
         Operation::delete("remove-host", one, forget, remove),
     ]

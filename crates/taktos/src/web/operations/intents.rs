@@ -26,11 +26,13 @@ pub fn operations() -> Vec<Operation> {
                  otherwise none, and `error` says why the first is not.";
     vec![
         Operation::get("list-intents", all, "List the intents.", list)
+            .or_from_records()
             .gives::<IntentsDocument>(StatusCode::OK),
         Operation::post("add-intents", all, added, add)
             .takes::<AskedIntentsDocument>()
             .gives::<IntentDecisionsDocument>(StatusCode::CREATED),
         Operation::get("show-intent", one, "Show one intent.", show)
+            .or_from_records()
             .gives::<api::IntentSummary<IntentDocument>>(StatusCode::OK),
         Operation::delete("remove-intent", one, "Remove an intent.", remove),
     ]

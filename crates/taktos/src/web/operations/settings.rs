@@ -17,7 +17,9 @@ pub fn operations() -> Vec<Operation> {
     let path = "/api/v1/settings";
     let (show, change) = ("Show the settings.", "Change settings.");
     vec![
-        Operation::get("show-settings", path, show, shown).gives::<Settings>(StatusCode::OK),
+        Operation::get("show-settings", path, show, shown)
+            .or_from_records()
+            .gives::<Settings>(StatusCode::OK),
         Operation::put("change-settings", path, change, changed)
             .role(Role::Administer)
             .takes::<SettingsChange>()
