@@ -130,6 +130,7 @@ pub struct Report {
 pub struct MemberReport {
     pub member: Member,
     pub is_this: bool,
+    /// Whether it holds the office, and has just said that it leads.
     pub is_sequencer: bool,
     /// Whether it lives, as far as is heard.
     pub is_heard: bool,
@@ -270,7 +271,7 @@ impl Instance {
             let is_this = *id == self.terms.id;
             let is_sequencer = match is_this {
                 true => self.leads().is_some(),
-                false => holder == Some(*id),
+                false => holder == Some(*id) && self.is_heard_to_lead(*id),
             };
             let contact = self.contacts.get(id);
             MemberReport {

@@ -376,6 +376,7 @@ fn while_nobody_decides_each_tells_what_the_store_held_and_that_it_is_that() {
             "{}",
             flows.stderr
         );
+        assert_eq!(one.sequencer(), None);
         // What only who decides knows is asked of nobody else.
         assert_eq!(ask(&one.url, "GET", "/api/v1/statistics", "", "").0, 503);
     }
