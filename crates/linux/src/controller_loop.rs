@@ -226,33 +226,6 @@ impl ControllerHandle {
         Self::run(listener.into(), (config, None), (keeper, waker), wish)
     }
 
-    /// Starts one instance of a cluster, which stands by until it leads.
-    ///
-    /// # Errors
-    ///
-    /// If the process has no descriptors left.
-    pub fn start_instance<S>(
-        listener: impl Into<Option<TcpListener>>,
-        config: Config,
-        store: S,
-        membership: Membership,
-        wish: Wish,
-    ) -> io::Result<Self>
-    where
-        S: Store + Send + 'static,
-        S::Error: Display,
-    {
-        let waker = Waker::new()?;
-        let prepared = cluster_keeper::prepare()?;
-        let line = prepared.line.clone();
-        let standby = Standby::new(config.clone(), line.clone());
-        let (keeper, wants) = StoreKeeper::start_for(store, waker.clone(), &membership.terms, line);
-        let told = (config, Some(standby));
-        let mut handle = Self::run(listener.into(), told, (keeper, waker), wish)?;
-        handle.cluster = Some(prepared.start(membership, wants)?);
-        Ok(handle)
-    }
-
     fn run(
         listener: Option<TcpListener>,
         (config, cluster): (Config, Option<Standby>),

@@ -1,13 +1,19 @@
 //! What a controller does that is one instance of a cluster: it leads, stands by, and says
 //! what the store knows while nobody leads.
 
-use controller::store::{Epoch, Revision};
-use controller::{Config, Controller, Input, Output, Request, StoreEvent};
+use std::fmt::Display;
+use std::io;
+use std::net::TcpListener;
 
-use super::cluster_keeper::{Call, Line};
-use super::store_keeper::Begins;
-use super::{Asked, Loop, Told};
+use controller::store::{Epoch, Revision};
+use controller::{Config, Controller, Input, Output, Request, Store, StoreEvent};
+
+use super::cluster_keeper::{self, Call, Line, Membership};
+use super::store_keeper::{Begins, StoreKeeper};
+use super::{Asked, ControllerHandle, Loop, Told};
 use crate::clock;
+use crate::scheduling::Wish;
+use crate::waker::Waker;
 
 /// What a controller knows that is an instance of a cluster.
 pub(super) struct Standby {
@@ -30,6 +36,35 @@ impl Standby {
             line,
             reader: None,
         }
+    }
+}
+
+impl ControllerHandle {
+    /// Starts one instance of a cluster, which stands by until it leads.
+    ///
+    /// # Errors
+    ///
+    /// If the process has no descriptors left.
+    pub fn start_instance<S>(
+        listener: impl Into<Option<TcpListener>>,
+        config: Config,
+        store: S,
+        membership: Membership,
+        wish: Wish,
+    ) -> io::Result<Self>
+    where
+        S: Store + Send + 'static,
+        S::Error: Display,
+    {
+        let waker = Waker::new()?;
+        let prepared = cluster_keeper::prepare()?;
+        let line = prepared.line.clone();
+        let standby = Standby::new(config.clone(), line.clone());
+        let (keeper, wants) = StoreKeeper::start_for(store, waker.clone(), &membership.terms, line);
+        let told = (config, Some(standby));
+        let mut handle = Self::run(listener.into(), told, (keeper, waker), wish)?;
+        handle.cluster = Some(prepared.start(membership, wants)?);
+        Ok(handle)
     }
 }
 

@@ -87,7 +87,7 @@ fn what_others_have_filled_is_told_and_used_again_when_they_have_gone() {
     let workplace = Workplace::new();
     let urls = cluster.urls().join(",");
     let mut controller =
-        Running::start(workplace.taktos(&[&LOCAL[..], &["--etcd", &urls]].concat()));
+        Running::start(workplace.taktos([&LOCAL[..], &["--etcd", &urls]].concat()));
     let url = ready_address(&mut controller);
     assert_eq!(ask(&url, "PUT", "/api/v1/hosts/h1", "", HOST).0, 204);
 
