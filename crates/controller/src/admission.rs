@@ -228,6 +228,11 @@ impl Reservations {
         }
     }
 
+    /// Returns how often something was reserved or given back, or was tried.
+    pub(crate) const fn changes(&self) -> u64 {
+        self.changes
+    }
+
     /// Returns a copy of the ledger, where its stages are, and the links whose
     /// failures it provides for.
     #[must_use]

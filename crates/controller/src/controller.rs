@@ -11,7 +11,7 @@
 //! | `Network` | the three before, and what concerns all of them | `network`, `adoption` |
 //! | `Recovery` | what is done about links that break and come back | `recovery` |
 //! | `ModeDesk` | criticality modes | `mode_control` |
-//! | `Promises` | who is promised what, and how promises stand | `requests`, `together`, `flow_ways`, `rearrangement`, `mobility`, `promises`, `listing`, `paths`, `hops`, `profile_watch`, `correction`, `contracts`, `copy_watch` |
+//! | `Promises` | who is promised what, and how promises stand | `requests`, `together`, `flow_ways`, `rearrangement`, `second_ways`, `mobility`, `promises`, `listing`, `paths`, `hops`, `profile_watch`, `correction`, `contracts`, `copy_watch` |
 //! | `Programs` | what else is programmed, as the network changes | `programs`, `upkeep`, `proactive` |
 //! | `Routing` | routes of other networks, and what leads packets along them | `routing` |
 //! | `Southbound` | how we speak with switches | `southbound` |
@@ -65,6 +65,7 @@ mod refusals;
 mod repairs;
 mod requests;
 mod routing;
+mod second_ways;
 mod settings;
 mod southbound;
 mod staged_updates;
@@ -258,6 +259,8 @@ impl Controller {
         self.promises
             .release_some(&mut self.ctx, &mut self.network, &self.modes);
         self.promises.judge_some(&mut self.ctx, &mut self.network);
+        self.promises
+            .look_for_second_ways(&mut self.ctx, &mut self.network);
         if !is_stored {
             self.ask_unless_deciding();
             self.translate();
@@ -303,6 +306,7 @@ impl Controller {
                 .judging
                 .deadline(ctx.now, ctx.are_promises_stale),
             network.owners.leaving.deadline(),
+            self.promises.second_ways_deadline(ctx, &network.topology),
             self.routing.deadline(ctx, network),
         ];
         let due = ctx.schedule.deadline();

@@ -12,7 +12,7 @@
 //! | `through` | which passes given places in a given order? |
 //! | `disjoint` | which are the shortest together that share nothing? |
 //! | `redundant_trees` | which two trees lead to several, so that no switch is on both ways to one? |
-//! | `pair` | what are two ways that a flow takes at the same time? |
+//! | `pair` | what are two ways that a flow takes at the same time, and which one goes beside another? |
 //!
 //! Shorter means less cost, then fewer links. What is still equal is told apart
 //! by datapath ids and port numbers, never by the order in which the network was
@@ -34,7 +34,7 @@ pub use atlas::Atlas;
 pub use disjoint::{Apart, find_disjoint};
 pub use graph::Graph;
 pub use local::{NoDetour, local_detours};
-pub use pair::{join, part};
+pub use pair::{find_beside, join, mixes, part};
 pub use ranking::Ranking;
 pub use redundant_trees::find_redundant_trees;
 pub use simple_path::{Crossing, SimplePath};

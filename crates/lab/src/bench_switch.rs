@@ -17,11 +17,13 @@ use linux::tap::{Direction, Tap};
 use switch::{Config, Pacing, PortConfig};
 use thiserror::Error;
 use units::{BitRate, DataSize, Duration, Instant};
+use wire::bfd::{Encapsulation, SessionConfig};
 use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::oxm::Masked;
 use wire::openflow::taktos::{
-    Eliminate, ExceedAction, HopConfig, HopMessage, ModeMessage, MonitorCommand, MonitorContract,
-    MonitorId, MonitorMod, Police, RecoveryAlgorithm, StreamHandle, WatchedQueue,
+    BfdConfig, Eliminate, ExceedAction, HopConfig, HopMessage, ModeMessage, MonitorCommand,
+    MonitorContract, MonitorId, MonitorMod, Police, PortSession, RecoveryAlgorithm, StreamHandle,
+    WatchedQueue,
 };
 use wire::openflow::{
     Action, DatapathId, FlowMod, FlowModCommand, MatchField, PortNumber, QueueId, Sequence,
@@ -50,9 +52,18 @@ const RECOVERY: Eliminate = Eliminate {
     history: Eliminate::HISTORY_MAX,
     reset: Duration::from_secs(1),
     takes_unnumbered: false,
-    strips_tag: false,
+    strips_tag: true,
     ways: None,
     tolerance: 0,
+};
+/// Packets that are seldom beside frames that are to come all the time.
+const ASKED: SessionConfig = SessionConfig {
+    encapsulation: Encapsulation::Ethernet,
+    desired_min_tx_us: 100_000,
+    required_min_rx_us: 100_000,
+    detect_multiplier: 3,
+    authentication: None,
+    heart_beat_us: 350,
 };
 /// A contract that nobody breaks.
 const GENEROUS: Police = Police {
@@ -113,8 +124,11 @@ pub enum Watching {
     Police,
     /// Nobody; but each frame gets the next number of a stream in a redundancy tag.
     Numbered,
-    /// The same, and a recovery function that hands each on.
+    /// Nobody; but a recovery function hands each on, which comes with a number, without its
+    /// tag.
     Recovered,
+    /// The ends of both links, which note when frames come and leave (heart-beats).
+    Neighbours,
     /// Both, as with flows that are promised something.
     PoliceAndHops,
 }
@@ -218,13 +232,14 @@ impl BenchSwitch {
         if watching.polices() {
             actions.push(Action::Police(GENEROUS));
         }
-        if matches!(watching, Watching::Numbered | Watching::Recovered) {
+        if watching == Watching::Numbered {
             actions.push(Action::Sequence(RECOVERY.stream));
         }
         if watching == Watching::Recovered {
             actions.push(Action::Eliminate(RECOVERY));
         }
         self.watch_hops(watching.watches_hops())?;
+        self.ask_neighbours(watching == Watching::Neighbours)?;
         actions.push(Action::output(PortNumber(2)));
         let fields = [
             MatchField::EthType(EtherType::IPV4),
@@ -257,6 +272,21 @@ impl BenchSwitch {
             false => Sequence::EMPTY,
         };
         let config = HopMessage::Config(HopConfig { queues });
+        self.agent.tell(|out| config.emit(TransactionId(0), out))
+    }
+
+    /// Has both ports ask whether a neighbour is there whose frames are heart-beats, or
+    /// neither. Nobody answers, so nothing is made of it.
+    fn ask_neighbours(&mut self, is_wanted: bool) -> io::Result<()> {
+        let sessions = [1, 2].map(|port| PortSession {
+            port: PortNumber(port),
+            session: ASKED,
+        });
+        let sessions = match is_wanted {
+            true => Sequence::of(&sessions),
+            false => Sequence::EMPTY,
+        };
+        let config = BfdConfig { sessions };
         self.agent.tell(|out| config.emit(TransactionId(0), out))
     }
 

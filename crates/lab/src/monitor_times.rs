@@ -12,6 +12,7 @@ use std::io;
 use linux::clock;
 use units::Delay;
 use wire::message_shim::{self, MessageShim};
+use wire::redundancy_tag::{self, RedundancyTag};
 
 use crate::bench_switch::{self, BenchError, BenchSwitch, MESSAGE_PORT, Watching};
 
@@ -19,6 +20,8 @@ use crate::bench_switch::{self, BenchError, BenchSwitch, MESSAGE_PORT, Watching}
 const FRAMES: u32 = 20_000;
 /// Bytes of the headers in front of the header of a message: Ethernet, IPv4, UDP.
 const HEADERS: usize = 14 + 20 + 8;
+/// Where a redundancy tag stands.
+const TAG_AT: usize = 12;
 /// The least length of a frame of a message.
 pub const SHORTEST: usize = 60;
 
@@ -64,6 +67,9 @@ pub fn measure(
 ) -> Result<MonitorTimes, BenchError> {
     let mut bench = BenchSwitch::start()?;
     let mut frame = message(length);
+    if watching == Watching::Recovered {
+        frame = numbered(&message(length - redundancy_tag::LENGTH));
+    }
     let (mut alone, mut watched) = (Vec::new(), Vec::new());
     for _ in 0..runs {
         bench.join_messages(Watching::Nobody)?;
@@ -103,8 +109,22 @@ fn message(length: usize) -> Vec<u8> {
     frame
 }
 
+/// Returns the same frame with a redundancy tag.
+fn numbered(frame: &[u8]) -> Vec<u8> {
+    let tag = RedundancyTag::default().bytes();
+    [&frame[..TAG_AT], &tag, &frame[TAG_AT..]].concat()
+}
+
 /// Makes a frame the packet of this number.
 fn say(frame: &mut [u8], number: u32, packets: Packets) {
+    let mut headers = HEADERS;
+    if RedundancyTag::of_frame(frame).is_ok() {
+        let [low, high, ..] = number.to_le_bytes();
+        let sequence = u16::from_le_bytes([low, high]);
+        let tag = RedundancyTag { sequence }.bytes();
+        frame[TAG_AT..][..tag.len()].copy_from_slice(&tag);
+        headers += tag.len();
+    }
     let shim = MessageShim {
         message: match packets {
             Packets::One => number,
@@ -115,7 +135,7 @@ fn say(frame: &mut [u8], number: u32, packets: Packets) {
     };
     let mut header = Vec::with_capacity(message_shim::LENGTH);
     shim.emit(&mut header);
-    frame[HEADERS..][..header.len()].copy_from_slice(&header);
+    frame[headers..][..header.len()].copy_from_slice(&header);
 }
 
 #[cfg(test)]

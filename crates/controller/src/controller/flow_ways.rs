@@ -83,7 +83,7 @@ impl Promises {
             .reservations
             .find_way(&topology.view, requirement, source, destination);
         if let Some(base) = quick {
-            let reserved = self.reserve_on(ctx, topology, base, requirement, course, destination);
+            let reserved = self.reserve_on(ctx, topology, base, requirement, course);
             if reserved.is_some() {
                 return reserved;
             }
@@ -93,8 +93,7 @@ impl Promises {
             .reservations
             .ways_to_try(&topology.view, requirement, ends);
         let mut others = others.into_iter().filter(|way| *way != usual);
-        others
-            .find_map(|base| self.reserve_on(ctx, topology, base, requirement, course, destination))
+        others.find_map(|base| self.reserve_on(ctx, topology, base, requirement, course))
     }
 
     /// Reserves what a flow requires that takes two ways at the same time on ways that may
@@ -117,7 +116,7 @@ impl Promises {
     }
 
     /// Finds two ways, the first kind of them that there is.
-    fn find_pair(
+    pub(super) fn find_pair(
         ctx: &Context,
         topology: &Topology,
         requirement: &Requirement,
@@ -173,17 +172,11 @@ impl Promises {
         base: Tree,
         requirement: &Requirement,
         course: &mut Course,
-        destination: PortId,
     ) -> Option<Reserved> {
-        let alternatives = Self::find_alternatives(
-            ctx,
-            topology,
-            requirement,
-            course.source,
-            &[destination],
-            &base,
-        )
-        .ok()?;
+        let (source, destinations) = (course.source, &course.destinations);
+        let alternatives =
+            Self::find_alternatives(ctx, topology, requirement, source, destinations, &base)
+                .ok()?;
         course.ways = Arc::new(Ways::provided(provision(requirement), base, alternatives));
         self.reserve(requirement, course).ok()
     }

@@ -103,6 +103,9 @@ impl Promises {
             None => self.give_back(&old),
         }
         self.adopt(ctx, network, id, admission);
+        if let Some(flow) = network.owners.flows.get_mut(id) {
+            flow.promise = old.promise;
+        }
         network.owners.flows.set_admitted(id);
         network.exchange_entries(ctx, id);
         ctx.promises_changed();

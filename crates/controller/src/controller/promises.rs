@@ -33,6 +33,7 @@ use super::hops::HopBudgets;
 use super::neighbours::ToldSessions;
 use super::profile_watch::ProfileWatch;
 use super::requests::Desk;
+use super::second_ways::{SecondWays, lacks_a_way};
 use super::{Context, ModeDesk, Network, Owners, Tables, Topology};
 
 /// How many flows are judged at once.
@@ -102,6 +103,7 @@ pub struct Promises {
     pub profiles: ProfileWatch,
     pub contracts: ContractWatch,
     pub copies: CopyWatch,
+    pub second_ways: SecondWays,
 }
 
 impl Promises {
@@ -116,6 +118,7 @@ impl Promises {
             profiles: ProfileWatch::new(config.interrupted),
             contracts: ContractWatch::default(),
             copies: CopyWatch::default(),
+            second_ways: SecondWays::default(),
         }
     }
 }
@@ -154,6 +157,9 @@ impl Promises {
         for flow in slice {
             (count, last) = (count + 1, Some(flow.id));
             let promise = Self::promise_of(ctx, network, flow, broken);
+            if lacks_a_way(&network.topology, flow) {
+                self.second_ways.note_lacking(flow.id);
+            }
             if flow.is_admitted() && is_to_tell(flow, &promise) {
                 changed.push((flow.id, promise));
             }
@@ -264,10 +270,11 @@ impl Promises {
         }
         Self::unheard(ctx, network, tree)
             .or_else(|| Self::unseen(&network.topology, flow, tree))
-            .or_else(|| Self::unconfirmed_entry(ctx, &network.tables, flow, tree))
+            .or_else(|| Self::unconfirmed(ctx, network, flow, tree))
             .or_else(|| Self::disputed(ctx, &network.topology, flow))
             .or_else(|| Self::slow(ctx, flow, tree))
             .or_else(|| Self::one_way_left(&network.topology, flow, tree))
+            .or_else(|| Self::one_way_installed(ctx, &network.tables, flow, tree))
             .unwrap_or(HOLDS)
     }
 
@@ -354,6 +361,33 @@ impl Promises {
             false => Cause::StayUnexplained { switch },
         };
         Some((PromiseState::Unknown, Some(cause), None))
+    }
+
+    /// Returns which entry on a way was not confirmed, unless all were on one of two ways that
+    /// carry the flow.
+    fn unconfirmed(ctx: &Context, network: &Network, flow: &Flow, tree: &Tree) -> Option<Verdict> {
+        let (topology, tables) = (&network.topology, &network.tables);
+        let verdict = Self::unconfirmed_entry(ctx, tables, flow, tree)?;
+        let copies = flow.admission.ways.copies();
+        let mut copies = copies
+            .filter(|_| flow.way == Way::Base)
+            .into_iter()
+            .flatten();
+        let carries = |copy: &Tree| {
+            topology.is_whole(copy) && Self::unconfirmed_entry(ctx, tables, flow, copy).is_none()
+        };
+        (!copies.any(carries)).then_some(verdict)
+    }
+
+    /// Returns which entry was not confirmed on one of two ways while the other carries a flow.
+    fn one_way_installed(
+        ctx: &Context,
+        tables: &Tables,
+        flow: &Flow,
+        tree: &Tree,
+    ) -> Option<Verdict> {
+        let (_, cause, since) = Self::unconfirmed_entry(ctx, tables, flow, tree)?;
+        Some((PromiseState::Holds, cause, since))
     }
 
     /// Returns which entry on a way was not confirmed.

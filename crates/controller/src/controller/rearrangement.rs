@@ -181,18 +181,14 @@ impl Promises {
         flow: &Flow,
         base: Tree,
     ) -> Option<(Admission, ReservationId)> {
-        let [destination] = *flow.admission.destinations.as_slice() else {
-            return None;
-        };
         let mut course = Course {
             source: flow.admission.source,
             source_mac: flow.admission.source_mac,
-            destinations: vec![destination],
+            destinations: flow.admission.destinations.clone(),
             ways: flow.admission.ways.clone(),
         };
         let requirement = &flow.admission.requirement;
-        let reserved =
-            self.reserve_on(ctx, topology, base, requirement, &mut course, destination)?;
+        let reserved = self.reserve_on(ctx, topology, base, requirement, &mut course)?;
         let admission = Admission {
             guarantee: Some(reserved.guarantee),
             ways: course.ways,

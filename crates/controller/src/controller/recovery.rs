@@ -226,6 +226,12 @@ impl Recovery {
             let Some(flow) = network.owners.flows.get(id) else {
                 continue;
             };
+            let copies = flow.admission.ways.copies();
+            let is_carried = copies.is_some_and(|copies| network.topology.is_one_whole(copies));
+            if is_carried && flow.way == Way::Base {
+                // What carries it goes on doing so until the move is done.
+                continue;
+            }
             let to = network.tables.moves.way_to(id);
             let is_led_there = crosses(to.and_then(|way| flow.tree_of(way)));
             let is_there = crosses(flow.tree());

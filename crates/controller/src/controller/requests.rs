@@ -82,6 +82,11 @@ impl Desk {
         self.held.remove(&flow)
     }
 
+    /// Returns whether something is held for a flow.
+    pub fn holds(&self, flow: FlowId) -> bool {
+        self.held.contains_key(&flow)
+    }
+
     /// Returns whether a request is not decided as a whole.
     pub const fn is_deciding(&self) -> bool {
         self.undecided.is_some()
@@ -459,7 +464,13 @@ impl Promises {
             match network.owners.flows.get(id) {
                 Some(flow) if flow.admission.is_but_for_guarantee(&admission) => return,
                 Some(_) => return self.replace(ctx, network, id, admission),
-                None => self.adopt(ctx, network, id, admission),
+                None => {
+                    if admission.requirement.protection == Protection::Seamless {
+                        let settled = ctx.now + ctx.timers.link_timeout;
+                        self.second_ways.note_elsewhere(id, settled);
+                    }
+                    self.adopt(ctx, network, id, admission);
+                }
             }
         }
         network.owners.flows.set_admitted(id);

@@ -1,12 +1,15 @@
 //! Two ways that a flow takes at the same time, as one tree: it parts at the first switch,
 //! and each switch at which ways meet has a branch for each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wire::openflow::{DatapathId, PortNumber};
 
-use super::tree::{Branch, Tree, add_output};
-use crate::place::PortId;
+use super::disjoint::{Apart, find_disjoint};
+use super::graph::Graph;
+use super::tree::{Branch, Cost, Tree, add_output};
+use crate::place::{LinkEnds, PortId};
+use crate::view::View;
 
 /// Returns two trees that begin at the same switch, and there alone by the same port, as one.
 #[must_use]
@@ -42,6 +45,50 @@ pub fn part(tree: &Tree) -> Option<[Tree; 2]> {
         leaves
     });
     (one == other).then_some(trees)
+}
+
+/// Returns one with the shortest way in the links that are up that shares nothing with a way
+/// to a host at this port, as one.
+pub fn find_beside(
+    view: &View,
+    cost: Cost<'_>,
+    (way, destination): (&Tree, PortId),
+    apart: Apart,
+) -> Option<Tree> {
+    let (first, rest) = way.branches.split_first()?;
+    let (last, between) = rest.split_last()?;
+    let taken: BTreeSet<LinkEnds> = way.links().collect();
+    let passed: BTreeSet<DatapathId> = match apart {
+        Apart::Switches => between.iter().map(|branch| branch.datapath).collect(),
+        Apart::Links => BTreeSet::new(),
+    };
+    let graph = Graph::new(view, cost, &|_, link| {
+        let ends = link.both();
+        !taken.contains(&link) && !ends.iter().any(|end| passed.contains(&end.datapath))
+    });
+    let found = find_disjoint(&graph, first.datapath, last.datapath, 1, apart).ok()?;
+    let other = found.first()?.tree(first.entrance(), destination);
+    Some(join([way.clone(), other]))
+}
+
+/// Returns whether frames that take one tree and then the other could take a mixture of both:
+/// they come to a port of a switch by different ways, and leave it by different ports.
+#[must_use]
+pub fn mixes(one: &Tree, other: &Tree) -> bool {
+    let ways = |tree: &Tree| -> BTreeMap<PortId, (Vec<PortId>, Vec<PortNumber>)> {
+        let branches = tree.branches.iter().map(|branch| {
+            let parent = |branch: &&Branch| branch.parent.map(|(at, _)| &tree.branches[at]);
+            let before = std::iter::successors(Some(branch), parent);
+            let way = before.map(Branch::entrance).collect();
+            (branch.entrance(), (way, branch.outputs.clone()))
+        });
+        branches.collect()
+    };
+    let (ones, others) = (ways(one), ways(other));
+    ones.iter().any(|(entrance, (way, outputs))| {
+        let there = others.get(entrance);
+        there.is_some_and(|(its_way, its_outputs)| its_way != way && its_outputs != outputs)
+    })
 }
 
 /// Returns by which port of the first switch each branch but the first is come to.
@@ -119,8 +166,10 @@ fn one_of(
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use wire::openflow::{DatapathId, PortNumber};
 
+    use super::super::fixture::{access, all_paths, any_network, network, price};
     use super::super::simple_path::{Crossing, SimplePath};
     use super::*;
 
@@ -175,5 +224,63 @@ mod tests {
 
         assert_eq!(part(&alone), None);
         assert_eq!(part(&two_hosts), None);
+    }
+
+    /// Both come from s4 to s5, and to s4 from different switches.
+    #[test]
+    fn a_port_that_is_come_to_by_two_ways_and_left_by_two_is_a_mixture() {
+        let tree = |over: u64, last: u32| {
+            let first = (port(1, u32::try_from(over).unwrap()), port(over, 1));
+            let meets = (port(over, 4), port(4, u32::try_from(over).unwrap()));
+            let shared = (port(4, 5), port(5, 4));
+            let ends = (port(5, last), port(9, last));
+            way(1, &[first, meets, shared, ends]).tree(port(1, 1), port(9, 1))
+        };
+
+        assert!(mixes(&tree(2, 6), &tree(3, 7)));
+        assert!(!mixes(&tree(2, 6), &tree(3, 6)), "the rest is one way");
+        assert!(!mixes(&tree(2, 6), &tree(2, 7)), "the beginning is one way");
+    }
+
+    proptest! {
+        /// Another way is found wherever there is one that shares nothing, and none costs less.
+        #[test]
+        fn no_way_beside_another_costs_less(
+            (switches, links) in any_network(7, 14),
+            index in any::<prop::sample::Index>(),
+            seed in any::<u64>(),
+            apart in prop::sample::select(vec![Apart::Switches, Apart::Links]),
+        ) {
+            let (view, cost) = (network(switches, &links), price(seed));
+            let all = all_paths(&view, 1, switches, &cost);
+            prop_assume!(!all.is_empty());
+            let source = port(1, 999);
+            let destination = access(switches);
+            let left = index.get(&all).tree(source, destination);
+            let inner = |tree: &Tree| -> BTreeSet<DatapathId> {
+                let all = tree.branches.iter().map(|branch| branch.datapath);
+                all.filter(|at| (2..switches).contains(&at.0)).collect()
+            };
+            let shares = |tree: &Tree| {
+                let links: BTreeSet<_> = left.links().collect();
+                tree.links().any(|link| links.contains(&link))
+                    || apart == Apart::Switches && !inner(tree).is_disjoint(&inner(&left))
+            };
+            let price_of = |tree: &Tree| -> u64 {
+                let parents = tree.branches.iter().filter_map(|branch| branch.parent);
+                parents.map(|(at, port)| cost(PortId::new(tree.branches[at].datapath, port))).sum()
+            };
+
+            let found = find_beside(&view, &cost, (&left, destination), apart);
+
+            let trees = all.iter().map(|way| way.tree(source, destination));
+            let cheapest = trees.filter(|tree| !shares(tree)).map(|tree| price_of(&tree)).min();
+            prop_assert_eq!(found.as_ref().map(price_of), cheapest.map(|it| it + price_of(&left)));
+            if let Some(pair) = found {
+                let parted = part(&pair).expect("two ways");
+                prop_assert!(parted.contains(&left));
+                prop_assert!(parted.iter().any(|tree| !shares(tree)));
+            }
+        }
     }
 }

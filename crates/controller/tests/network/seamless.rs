@@ -1,14 +1,14 @@
 //! Two trees carry a flow at the same time: what its switches are given for it, and what is
 //! said when one of them brings no copies.
 
-use controller::northbound::Protection;
-use controller::{Event, Requirement};
-use units::{Delay, Duration, Instant};
+use controller::northbound::{Cause, FlowSummary, Promise, PromiseState, Protection};
+use controller::{Event, Reply, Request, Requirement};
+use units::{BitRate, Delay, Duration, Instant};
 use wire::openflow::taktos::{StreamCounters, StreamEvent, StreamHandle, StreamReport};
 use wire::openflow::{Action, Message, TransactionId};
 
 use super::RING;
-use super::fake::{Network, group, requirement};
+use super::fake::{Network, group, link, requirement};
 
 fn doubled(name: &str, source: u64, destinations: &[u64]) -> Requirement {
     Requirement {
@@ -86,4 +86,96 @@ fn copies_that_are_missing_are_told_of_once_and_not_where_a_cut_is_known() {
     network.cut(1, 2);
     network.pass(Duration::from_secs(61));
     assert_eq!(say(&mut network, 3).len(), 2);
+}
+
+/// Three ways lead from s1 to s5.
+const THREE_WAYS: [(u64, u64); 6] = [(1, 2), (2, 5), (1, 3), (3, 5), (1, 4), (4, 5)];
+
+fn summary(network: &mut Network, name: &str) -> FlowSummary {
+    let replies = network.request(Request::Flow(name.to_owned()));
+    match &replies[..] {
+        [Reply::Flows(flows)] => flows[0].clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Returns the switches between the first and the last one that a flow passes now, if its
+/// promise holds without a word.
+fn passed(network: &mut Network) -> Result<Vec<u64>, Promise> {
+    let now = summary(network, "sv");
+    let passes = |at: &u64| {
+        let first = link(1, *at);
+        now.accepted.route.links.contains(&first)
+    };
+    match (now.promise.state, &now.promise.cause) {
+        (PromiseState::Holds, None) => Ok((2..=4).filter(passes).collect()),
+        _ => Err(now.promise),
+    }
+}
+
+#[test]
+fn a_broken_way_is_replaced_until_its_link_has_stayed() {
+    let mut network = Network::started(5, &THREE_WAYS);
+    network.admit(doubled("sv", 1, &[5])).unwrap();
+    network.pass(Duration::from_ms(10));
+    assert_eq!(passed(&mut network), Ok(vec![2, 3]));
+
+    network.cut(1, 2);
+    network.pass(Duration::from_ms(100));
+    assert_eq!(passed(&mut network), Ok(vec![3, 4]));
+    assert_eq!(doings(&network, 1), ["noo"]);
+    network.cut(3, 5);
+    network.pass(Duration::from_ms(100));
+    let left = passed(&mut network).unwrap_err();
+    assert_eq!(left.state, PromiseState::Holds);
+    assert_eq!(left.cause, Some(Cause::OneWayLeft(link(3, 5))));
+
+    network.heal(1, 2);
+    network.pass(Duration::from_ms(200));
+    assert_eq!(
+        passed(&mut network),
+        Ok(vec![2, 4]),
+        "there is nothing to lose"
+    );
+    network.heal(3, 5);
+    network.pass(Duration::from_ms(400));
+    assert_eq!(passed(&mut network), Ok(vec![2, 4]), "it may flap");
+    network.pass(Duration::from_ms(300));
+    assert_eq!(passed(&mut network), Ok(vec![2, 3]));
+    assert_eq!(doings(&network, 4), [""; 0]);
+}
+
+#[test]
+fn what_has_no_room_is_tried_again_when_something_is_given_back() {
+    let mut network = Network::started(5, &THREE_WAYS);
+    network.admit(doubled("sv", 1, &[5])).unwrap();
+    let mut full = requirement("full", 4, &[5], group(2));
+    full.protection = Protection::None;
+    full.traffic.rate = BitRate::from_bps(19_700_000);
+    network.admit(full).unwrap();
+
+    network.cut(1, 2);
+    network.pass(Duration::from_secs(1));
+    let left = passed(&mut network).unwrap_err();
+    assert_eq!(left.cause, Some(Cause::OneWayLeft(link(1, 2))));
+    network.request(Request::Withdraw("full".to_owned()));
+    network.pass(Duration::from_secs(1));
+
+    assert_eq!(passed(&mut network), Ok(vec![3, 4]));
+}
+
+#[test]
+fn a_controller_that_begins_anew_brings_a_flow_back_to_its_usual_ways() {
+    let mut network = Network::started(5, &THREE_WAYS);
+    network.admit(doubled("sv", 1, &[5])).unwrap();
+    network.cut(1, 2);
+    network.pass(Duration::from_secs(1));
+
+    network.restart_controller(5, &THREE_WAYS);
+    network.pass(Duration::from_secs(2));
+    assert_eq!(passed(&mut network), Ok(vec![3, 4]));
+    network.heal(1, 2);
+    network.pass(Duration::from_secs(2));
+
+    assert_eq!(passed(&mut network), Ok(vec![2, 3]));
 }

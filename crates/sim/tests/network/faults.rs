@@ -11,7 +11,7 @@ use units::{Duration, Instant};
 
 use crate::blueprint::{BEST_EFFORT, Blueprint, HealedBy, INTERRUPTION};
 use crate::run::{Flow, Outcome, run};
-use crate::told_number;
+use crate::{second_ways, told_number};
 
 /// How many networks are drawn in every run, for one fault each and for several.
 const RUNS: u64 = 120;
@@ -57,7 +57,8 @@ fn of_many_networks_faults_do_no_more_than_they_may() {
     let first = told_number("TAKTOS_FIRST", 0);
     let seeds = first..=first + told_number("TAKTOS_NETWORKS", 1_000) - 1;
     one_fault_each(seeds.clone());
-    several_each(seeds);
+    several_each(seeds.clone());
+    second_ways::two_cuts_each(seeds);
 }
 
 fn one_fault_each(seeds: std::ops::RangeInclusive<u64>) {

@@ -18,6 +18,7 @@ mod moves;
 mod neighbours;
 mod profiles;
 mod run;
+mod second_ways;
 mod silence;
 mod states;
 mod stays;

@@ -26,6 +26,13 @@ fn no_promise_is_said_to_hold_while_frames_are_lost_for_longer_than_it_takes_to_
         let mut random = Random::new(seed << 7 | 5);
         let mut blueprint = Blueprint::draw(seed);
         blueprint.wishes.truncate(5);
+        if let Some(wish) = blueprint
+            .wishes
+            .iter_mut()
+            .find(|it| it.class != BEST_EFFORT)
+        {
+            wish.healed_by = HealedBy::Copies;
+        }
         let faults = draw(&mut random, &blueprint);
 
         let outcome = run_asking(&blueprint, &faults, &questions(), LENGTH);
