@@ -21,7 +21,7 @@ use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::oxm::Masked;
 use wire::openflow::taktos::{
     Eliminate, ExceedAction, HopConfig, HopMessage, ModeMessage, MonitorCommand, MonitorContract,
-    MonitorId, MonitorMod, Police, RecoveryAlgorithm, StreamHandle, WatchedQueue,
+    MonitorId, MonitorMod, Police, RecoveryAlgorithm, SequenceEncoding, StreamHandle, WatchedQueue,
 };
 use wire::openflow::{
     Action, DatapathId, FlowMod, FlowModCommand, MatchField, PortNumber, QueueId, Sequence,
@@ -51,6 +51,7 @@ const RECOVERY: Eliminate = Eliminate {
     reset: Duration::from_secs(1),
     takes_unnumbered: false,
     strips_tag: false,
+    encoding: SequenceEncoding::RTag,
     ways: None,
     tolerance: 0,
 };

@@ -411,6 +411,9 @@ impl Switch {
     #[inline]
     fn receive(&mut self, port: PortNumber, frame: Arrival<'_>, engine: Engine) {
         self.pipeline.receive(self.now, port, frame, engine);
+        if self.pipeline.egress.nodes.has_news() {
+            self.pipeline.hear_stations(self.now);
+        }
         if !self.pipeline.egress.pending_packet_ins.is_empty() {
             self.agent.send_punts(self.now, &mut self.pipeline);
         }
