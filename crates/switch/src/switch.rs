@@ -3,7 +3,7 @@
 
 use units::{BitRate, Instant};
 use wire::openflow::PortNumber;
-use wire::openflow::taktos::{PortSession, SessionOwner};
+use wire::openflow::taktos::{NodeReport, PortSession, SessionOwner};
 
 use crate::agent::{Agent, CloseReason, ConnectionId, Demand, Peer, earlier};
 use crate::buffer_pool::{Arrival, SlotIndex};
@@ -388,6 +388,11 @@ impl Switch {
         let egress = &self.pipeline.egress;
         let port = egress.find_port(port)?;
         Some(self.pipeline.queue_counters(port))
+    }
+
+    /// Returns the stations that said in the last minute that they are there, by PRP.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeReport> {
+        self.pipeline.egress.nodes.reports(self.now)
     }
 
     /// Returns how many frames wait in queues.

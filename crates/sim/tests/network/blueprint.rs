@@ -461,9 +461,9 @@ impl Blueprint {
                     heart_beat: None,
                 },
                 HealedBy::Copies => Protection::Seamless {
-                    encoding: match self.switches % 2 {
-                        0 => SequenceEncoding::RTag,
-                        _ => SequenceEncoding::Prp,
+                    encoding: match self.links.len() % 2 {
+                        0 => SequenceEncoding::Prp,
+                        _ => SequenceEncoding::RTag,
                     },
                 },
                 HealedBy::SwitchesWhateverFails => Protection::FastFailover {

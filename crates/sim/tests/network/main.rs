@@ -21,6 +21,7 @@ mod run;
 mod silence;
 mod states;
 mod stays;
+mod supervision;
 
 use std::num::NonZeroU32;
 use std::ops::RangeInclusive;

@@ -78,7 +78,7 @@ impl Seeds {
         ]
     }
 
-    fn actions(&self) -> [Action; 22] {
+    fn actions(&self) -> [Action; 25] {
         [
             Action::Output {
                 port: PortNumber(self.u32(0)),
