@@ -144,7 +144,7 @@ fn observe(
         panic!("a list of flows was asked for");
     };
     let counts = world.counts();
-    let switches = 0..blueprint.switches;
+    let switches = 0..blueprint.parts().switches.len();
     let nodes = switches.map(|switch| world.nodes(switch)).collect();
     let mut records = world.finish().flows;
     let intruders = records.split_off(admitted.len());
