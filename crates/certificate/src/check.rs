@@ -212,7 +212,7 @@ fn check_additions(demand: &Demand) -> Result<(), Reason> {
         .flatten()
         .map(|it| it.largest_frame_bit);
     let what = if is_tagged && (*protection != Protection::Copies || !TAGS.contains(tag_bit)) {
-        "6 bytes, and up to 4 of padding, is what switches give second copies, and nothing else"
+        "a tag of 6 bytes, and up to 4 of padding, is what switches give second copies, and nothing else"
     } else if is_tagged
         && largest
             .max()
