@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Delay, Duration, Instant};
 use wire::openflow::DatapathId;
+use wire::openflow::taktos::SequenceEncoding;
 
 use crate::place::{LinkEnds, Place, PortId};
 
@@ -226,7 +227,12 @@ pub enum Protection {
     },
     /// Nothing: two ways without a common link carry it at the same time, and the last
     /// switch hands each frame on once (IEEE 802.1CB, S0-4).
-    Seamless,
+    Seamless {
+        /// Where its frames have their numbers: `r-tag`, or `prp` (IEC 62439-3).
+        #[serde(default)]
+        #[schemars(with = "String")]
+        encoding: SequenceEncoding,
+    },
 }
 
 impl Protection {
@@ -235,7 +241,7 @@ impl Protection {
     #[must_use]
     pub const fn interruption(self) -> Option<(Duration, Cover)> {
         match self {
-            Self::None | Self::Seamless => None,
+            Self::None | Self::Seamless { .. } => None,
             Self::Restore {
                 interruption,
                 covers,
@@ -255,7 +261,7 @@ impl Protection {
             Self::None => "none",
             Self::Restore { .. } => "restore",
             Self::FastFailover { .. } => "fast-failover",
-            Self::Seamless => "seamless",
+            Self::Seamless { .. } => "seamless",
         }
     }
 }

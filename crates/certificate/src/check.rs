@@ -34,8 +34,9 @@ pub const MOST_LOOKS: usize = 400_000_000;
 const SWITCHES: usize = usize::MAX;
 /// The queue of BFD packets.
 const MOST_URGENT: u8 = 7;
-/// A redundancy tag (IEEE 802.1CB), in bits.
-const TAG: u64 = 48;
+/// What a second copy is told by, in bits: a redundancy tag (IEEE 802.1CB), or a trailer (IEC
+/// 62439-3), before which frames are padded that are shorter than 64 bytes.
+const TAGS: std::ops::RangeInclusive<u64> = 48..=80;
 /// How often BFD packets may be sent: once in a millisecond to once in a second.
 const BFD_INTERVALS: std::ops::RangeInclusive<u64> = 1_000_000_000..=1_000_000_000_000;
 const PS_PER_SECOND: u128 = 1_000_000_000_000;
@@ -210,12 +211,12 @@ fn check_additions(demand: &Demand) -> Result<(), Reason> {
         .iter()
         .flatten()
         .map(|it| it.largest_frame_bit);
-    let what = if is_tagged && (*protection != Protection::Copies || *tag_bit != TAG) {
-        "a tag of 6 bytes is what switches give second copies, and nothing else"
+    let what = if is_tagged && (*protection != Protection::Copies || !TAGS.contains(tag_bit)) {
+        "a tag of 6 bytes, and up to 4 of padding, is what switches give second copies, and nothing else"
     } else if is_tagged
         && largest
             .max()
-            .is_some_and(|largest| largest > LARGEST_UNPROMISED_FRAME - TAG)
+            .is_some_and(|largest| largest > LARGEST_UNPROMISED_FRAME - tag_bit)
     {
         "its largest frame has no room for a tag"
     } else if bfd_interval_ps.is_some() && *protection != Protection::FastFailover {

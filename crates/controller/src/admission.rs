@@ -273,7 +273,7 @@ impl Reservations {
         let as_sent = admitted_traffic(requirement);
         let is_doubled = ways.copies().is_some();
         let traffic = match is_doubled {
-            true => seamless::numbered(as_sent),
+            true => seamless::numbered(as_sent, requirement),
             false => as_sent,
         };
         let first = *self.parameters(source.datapath).port(source.port);

@@ -17,7 +17,7 @@ use crate::path::Tree;
 use crate::place::{LinkEnds, PortId};
 use crate::record::Admission;
 use crate::rules::FlowRule;
-use crate::seamless::Redundancy;
+use crate::seamless::{self, Redundancy};
 use crate::ways::Ways;
 use ends::Ends;
 use entering::Entering;
@@ -248,7 +248,20 @@ impl Flow {
         let form = self.rule.guard();
         let place = form.place();
         let guard = |datapath| ((datapath, place), form.clone());
-        switches.into_iter().map(guard).collect()
+        let guards = switches.into_iter().map(guard);
+        guards.chain(self.supervision()).collect()
+    }
+
+    /// Returns the entries by which its switches hear that its source is there, if it goes by
+    /// PRP. Other flows may want the same.
+    fn supervision(&self) -> impl Iterator<Item = (RuleKey, Form)> {
+        let branches = self.admission.ways.base.branches.iter();
+        let switches: BTreeSet<_> = branches.map(|branch| branch.datapath).collect();
+        let switches = switches.into_iter().filter(|_| self.rule.is_by_prp());
+        switches.map(|datapath| {
+            let form = seamless::supervision_form();
+            ((datapath, form.place()), form)
+        })
     }
 
     /// Returns whether its switches change its way by themselves.

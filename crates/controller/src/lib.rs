@@ -80,7 +80,7 @@ pub mod refusal;
 pub mod router;
 pub mod routes;
 pub mod rules;
-mod seamless;
+pub mod seamless;
 mod search;
 pub mod sent_series;
 pub mod session;

@@ -64,7 +64,7 @@ pub fn heart_beat_of(protection: Protection) -> Option<Duration> {
         Protection::FastFailover { .. }
         | Protection::None
         | Protection::Restore { .. }
-        | Protection::Seamless => None,
+        | Protection::Seamless { .. } => None,
     }
 }
 
@@ -108,7 +108,7 @@ pub fn interval_for(protection: Protection) -> Option<Duration> {
         Protection::FastFailover { .. }
         | Protection::None
         | Protection::Restore { .. }
-        | Protection::Seamless => None,
+        | Protection::Seamless { .. } => None,
     }
 }
 

@@ -14,6 +14,7 @@ use thiserror::Error;
 use units::{Delay, Duration};
 use wire::ethernet::MacAddress;
 use wire::openflow::PortNumber;
+use wire::openflow::taktos::SequenceEncoding;
 
 use crate::northbound::{
     Cover, ExceedAction, FlowMatch, MAX_DESTINATIONS, Protection, Requirement,
@@ -42,6 +43,9 @@ const HEART_BEAT_AT: u32 = 40;
 const HEART_BEAT: u64 = 0x3fff << HEART_BEAT_AT;
 /// What stands in its place for a flow that two ways carry at the same time.
 const IS_SEAMLESS: u64 = 1 << 61;
+/// The same, with numbers in trailers of PRP.
+const BY_PRP: u64 = 1;
+const SEAMLESS_BY_PRP: u64 = IS_SEAMLESS | BY_PRP;
 /// Of one that says what a flow gets at levels.
 const MODAL_VERSION: u8 = 2;
 /// Of one that says how many frames a flow is, and perhaps what it gets at levels.
@@ -259,8 +263,11 @@ impl<'a> From<&'a Admission> for StoredHead<'a> {
 
 /// Returns the interruption that is allowed, with marks for what it covers and who heals.
 fn stored_protection(protection: Protection) -> Option<u64> {
-    if protection == Protection::Seamless {
-        return Some(IS_SEAMLESS);
+    if let Protection::Seamless { encoding } = protection {
+        return Some(match encoding {
+            SequenceEncoding::RTag => IS_SEAMLESS,
+            SequenceEncoding::Prp => SEAMLESS_BY_PRP,
+        });
     }
     let (interruption, covers) = protection.interruption()?;
     let covers = match covers {
@@ -269,7 +276,7 @@ fn stored_protection(protection: Protection) -> Option<u64> {
         Cover::Any => COVERS_ANY,
     };
     let heals = match protection {
-        Protection::None | Protection::Restore { .. } | Protection::Seamless => 0,
+        Protection::None | Protection::Restore { .. } | Protection::Seamless { .. } => 0,
         Protection::FastFailover { heart_beat, .. } => {
             let beat_us = heart_beat.map_or(0, |beat| beat.as_ns() / 1_000);
             HEALED_LOCALLY | (beat_us << HEART_BEAT_AT) & HEART_BEAT
@@ -282,8 +289,12 @@ fn loaded_protection(stored: Option<u64>) -> Protection {
     let Some(stored) = stored else {
         return Protection::None;
     };
-    if stored == IS_SEAMLESS {
-        return Protection::Seamless;
+    if let IS_SEAMLESS | SEAMLESS_BY_PRP = stored {
+        let encoding = match stored & BY_PRP {
+            0 => SequenceEncoding::RTag,
+            _ => SequenceEncoding::Prp,
+        };
+        return Protection::Seamless { encoding };
     }
     let marks = COVERS_ANY | COVERS_ONE_WAY | HEALED_LOCALLY | HEART_BEAT;
     let interruption = Duration::from_ns(stored & !marks);

@@ -74,6 +74,12 @@ impl FlowRule {
         Self { redundancy, ..self }
     }
 
+    /// Returns whether its frames are numbered in trailers of PRP.
+    #[must_use]
+    pub fn is_by_prp(&self) -> bool {
+        self.redundancy.as_ref().is_some_and(Redundancy::is_by_prp)
+    }
+
     /// Returns what is done with frames that come in there.
     fn actions(&self, entrance: PortId, class: u8, outputs: &[PortNumber]) -> Actions {
         let police = self.police_at(entrance);

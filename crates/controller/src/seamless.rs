@@ -9,22 +9,34 @@
 //! the flow sends meanwhile. So the history is longer than that, and numbers are
 //! forgotten only after two deadlines without a frame: a copy never finds them gone, and
 //! a sender that begins anew is heard again after that time (P802.1CBec).
+//!
+//! By PRP (IEC 62439-3) the number stands in a trailer, which also names the way: LAN A or B.
+//! There each source has one counter for all of its flows, since who speaks PRP knows a copy
+//! by its source and number; so a flow's numbers have gaps, and what is remembered is the
+//! numbers themselves, as many.
 
 use calculus::bounds::processing::{FRAME, FrameBucket};
 use calculus::min_plus::TokenBucket;
 use thiserror::Error;
 use units::{BitRate, DataSize, Duration};
-use wire::ethernet::{LONGEST_FRAME, wire_size};
-use wire::openflow::taktos::{Eliminate, RecoveryAlgorithm, StreamHandle};
-use wire::openflow::{Action, PortNumber};
+use wire::ethernet::{EtherType, LONGEST_FRAME, MacAddress, wire_size};
+use wire::openflow::oxm::Masked;
+use wire::openflow::taktos::{
+    Eliminate, RecoveryAlgorithm, SequenceEncoding, StreamHandle, TrailerAction,
+};
+use wire::openflow::{Action, MatchField, PortNumber, TableId};
+use wire::prp::{self, Lan, Supervision};
 use wire::redundancy_tag;
 
+use crate::desired::Form;
 use crate::northbound::{FlowId, Protection, Requirement, Traffic};
 use crate::place::PortId;
+use crate::priority;
 use crate::record::Admission;
 
-/// What a redundancy tag adds to a frame.
-const TAG_BYTES: u64 = redundancy_tag::LENGTH as u64;
+const TABLE: TableId = TableId(0);
+/// Streams with these bits number what a source sends, by its port; others are flows.
+const SOURCE: u32 = 1 << 31;
 /// The shortest time after which numbers are forgotten.
 const RESET_MIN: Duration = Duration::from_ms(1);
 
@@ -46,7 +58,7 @@ pub enum SeamlessError {
         to: String,
     },
     /// With their numbers its frames would be longer than links carry.
-    #[error("a frame of {largest} has no room for a redundancy tag: {limit} at most has")]
+    #[error("a frame of {largest} has no room for its number: {limit} at most has")]
     TooLong {
         /// Its largest frame, as on the wire.
         largest: DataSize,
@@ -66,6 +78,9 @@ pub enum SeamlessError {
     },
 }
 
+/// Ports, and what is done before a frame is sent through them.
+type Step = (Option<Action>, Vec<PortNumber>);
+
 /// What switches on a pair of ways do with frames beside sending them on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redundancy {
@@ -73,6 +88,8 @@ pub struct Redundancy {
     entrance: PortId,
     /// The receivers, before each of which copies are ended.
     receivers: Box<[PortId]>,
+    /// By which ports the second way begins.
+    second: Box<[PortNumber]>,
     eliminate: Eliminate,
 }
 
@@ -80,13 +97,23 @@ impl Redundancy {
     /// Returns what a flow needs that goes over two ways.
     #[must_use]
     pub fn of(flow: FlowId, admission: &Admission) -> Option<Self> {
-        admission.ways.copies()?;
+        let [_, second] = admission.ways.copies()?;
         let eliminate = eliminate(flow, &admission.requirement).ok()?;
+        let entrance = admission.source;
+        let mut branches = second.branches.iter();
+        let first = branches.find(|branch| branch.entrance() == entrance);
         Some(Self {
-            entrance: admission.source,
+            entrance,
             receivers: admission.destinations.clone().into(),
+            second: first.map_or_else(Box::default, |it| it.outputs.clone().into()),
             eliminate,
         })
+    }
+
+    /// Returns whether numbers stand in trailers of PRP.
+    #[must_use]
+    pub fn is_by_prp(&self) -> bool {
+        self.eliminate.encoding == SequenceEncoding::Prp
     }
 
     /// Returns what is done with frames that come in there and go out by these ports: hosts
@@ -101,14 +128,57 @@ impl Redundancy {
             self.receivers.contains(&at)
         };
         let (received, sent_on): (Vec<_>, Vec<_>) = outputs.iter().copied().partition(is_received);
-        let (first, between, last) = match entrance == self.entrance {
-            true => (received, Action::Sequence(self.eliminate.stream), sent_on),
-            false => (sent_on, Action::Eliminate(self.eliminate), received),
+        let steps = match entrance == self.entrance {
+            true => self.replicate(&received, &sent_on),
+            false => [
+                (None, sent_on),
+                (Some(Action::Eliminate(self.eliminate)), received),
+            ]
+            .into(),
         };
-        let between = (!last.is_empty()).then_some(between);
-        let [first, last] = [first, last].map(|ports| ports.into_iter().map(Action::output));
-        first.chain(between).chain(last)
+        steps.into_iter().flat_map(|(before, ports)| {
+            let before = before.filter(|_| !ports.is_empty());
+            before
+                .into_iter()
+                .chain(ports.into_iter().map(Action::output))
+        })
     }
+
+    /// Returns what sends frames over both ways, each with what is done before.
+    fn replicate(&self, received: &[PortNumber], sent_on: &[PortNumber]) -> Vec<Step> {
+        let received = (None, received.to_vec());
+        let stream = self.eliminate.stream;
+        match self.eliminate.encoding {
+            SequenceEncoding::RTag => {
+                vec![received, (Some(Action::Sequence(stream)), sent_on.to_vec())]
+            }
+            SequenceEncoding::Prp => {
+                let of_source = StreamHandle(SOURCE | self.entrance.port.0);
+                let number = TrailerAction::Number(of_source);
+                let is_second = |port: &PortNumber| self.second.contains(port);
+                let (second, first) = sent_on.iter().partition(|port| is_second(port));
+                vec![
+                    received,
+                    (Some(Action::Trailer(number)), first),
+                    (Some(Action::Trailer(TrailerAction::Lan(Lan::B))), second),
+                ]
+            }
+        }
+    }
+}
+
+/// Returns the entry by which a switch hears which stations are there, by PRP.
+pub(crate) fn supervision_form() -> Form {
+    let group = Masked {
+        value: Supervision::group(0),
+        mask: Some(MacAddress([0xff, 0xff, 0xff, 0xff, 0xff, 0])),
+    };
+    let fields = [
+        MatchField::EthDst(group),
+        MatchField::EthType(EtherType::PRP),
+    ];
+    let supervise = [Action::Trailer(TrailerAction::Supervise)];
+    Form::new(TABLE, priority::PROBE, &fields, &supervise)
 }
 
 /// Refuses a flow that cannot go over two ways, whatever ways there are.
@@ -117,25 +187,47 @@ impl Redundancy {
 ///
 /// Why it cannot, if it asks for that.
 pub fn check(requirement: &Requirement) -> Result<(), SeamlessError> {
-    if !matches!(requirement.protection, Protection::Seamless) {
+    if !matches!(requirement.protection, Protection::Seamless { .. }) {
         return Ok(());
     }
     if requirement.modes.is_some() {
         return Err(SeamlessError::Modes);
     }
     let largest = requirement.traffic.largest_frame;
-    let limit = wire_size(LONGEST_FRAME - redundancy_tag::LENGTH);
+    let limit = wire_size(LONGEST_FRAME).saturating_sub(added(requirement));
     if largest > limit {
         return Err(SeamlessError::TooLong { largest, limit });
     }
     eliminate(FlowId(0), requirement).map(|_| ())
 }
 
-/// Returns what a flow never exceeds behind the switch that numbers its frames: each is
-/// longer by a redundancy tag.
+/// Returns by how much the frames of a flow that two ways carry become longer at most: by
+/// their number, and by what short frames are padded with before they get a trailer.
 #[must_use]
-pub fn numbered(traffic: Traffic) -> Traffic {
-    let tag = DataSize::from_bytes(TAG_BYTES);
+pub fn added(requirement: &Requirement) -> DataSize {
+    match encoding_of(requirement) {
+        SequenceEncoding::RTag => DataSize::from_bytes(redundancy_tag::LENGTH as u64),
+        SequenceEncoding::Prp => {
+            let shortest = requirement.traffic.smallest_frame.max(wire_size(0));
+            let numbered = wire_size(prp::length_with_trailer(0)).saturating_sub(shortest);
+            numbered.max(DataSize::from_bytes(prp::TRAILER_LENGTH as u64))
+        }
+    }
+}
+
+/// Returns where a flow that two ways carry has its numbers.
+const fn encoding_of(requirement: &Requirement) -> SequenceEncoding {
+    match requirement.protection {
+        Protection::Seamless { encoding } => encoding,
+        _ => SequenceEncoding::RTag,
+    }
+}
+
+/// Returns what a flow never exceeds, whose traffic is this, behind the switch that numbers
+/// its frames: each is longer.
+#[must_use]
+pub fn numbered(traffic: Traffic, requirement: &Requirement) -> Traffic {
+    let tag = added(requirement);
     let frames = frames_of(traffic);
     let bits = |millionths: u64| (millionths * tag.as_bits()).div_ceil(FRAME);
     Traffic {
@@ -165,13 +257,19 @@ fn eliminate(flow: FlowId, requirement: &Requirement) -> Result<Eliminate, Seaml
         .filter(|history| *history <= limit)
         .ok_or(SeamlessError::History { frames, limit })?
         .max(2);
+    let encoding = encoding_of(requirement);
     Ok(Eliminate {
         stream: StreamHandle(flow.0),
-        algorithm: RecoveryAlgorithm::Vector,
+        algorithm: match encoding {
+            SequenceEncoding::RTag => RecoveryAlgorithm::Vector,
+            SequenceEncoding::Prp => RecoveryAlgorithm::DuplicateDiscard,
+        },
         history,
         reset: (deadline + deadline).round_up().max(RESET_MIN),
-        takes_unnumbered: false,
+        // Who speaks PRP takes frames of those who do not.
+        takes_unnumbered: encoding == SequenceEncoding::Prp,
         strips_tag: true,
+        encoding,
         ways: Some(2),
         // Copies that are under way when it is looked.
         tolerance: 2 * u32::from(history),
@@ -184,6 +282,13 @@ mod tests {
 
     use super::*;
     use crate::northbound::{ExceedAction, FlowMatch};
+
+    const R_TAG: Protection = Protection::Seamless {
+        encoding: SequenceEncoding::RTag,
+    };
+    const PRP: Protection = Protection::Seamless {
+        encoding: SequenceEncoding::Prp,
+    };
 
     /// 122 bytes and what the medium adds, 4,000 times a second.
     fn samples(deadline: Option<Delay>) -> Requirement {
@@ -205,7 +310,7 @@ mod tests {
                 frames: None,
             },
             deadline,
-            protection: Protection::Seamless,
+            protection: R_TAG,
             modes: None,
         }
     }
@@ -262,12 +367,31 @@ mod tests {
 
     #[test]
     fn each_frame_counts_with_its_tag() {
-        let traffic = samples(None).traffic;
+        let samples = samples(None);
 
-        let numbered = numbered(traffic);
+        let numbered = numbered(samples.traffic, &samples);
 
         assert_eq!(numbered.rate, BitRate::from_bps(152 * 8 * 4_000));
         assert_eq!(numbered.burst, DataSize::from_bytes(152));
         assert_eq!(numbered.largest_frame, DataSize::from_bytes(152));
+    }
+
+    /// 60 bytes are padded to 64 and get a trailer of 6.
+    #[test]
+    fn a_short_frame_counts_with_its_padding_and_its_trailer() {
+        let mut samples = samples(Some(Delay::from_us(3_000)));
+        samples.protection = PRP;
+        assert_eq!(added(&samples), DataSize::from_bytes(6));
+        samples.traffic.smallest_frame = wire_size(62);
+        assert_eq!(added(&samples), DataSize::from_bytes(8));
+        samples.traffic.smallest_frame = wire_size(20);
+        assert_eq!(added(&samples), DataSize::from_bytes(10));
+
+        samples.traffic.largest_frame = wire_size(1_509);
+        let refused = SeamlessError::TooLong {
+            largest: wire_size(1_509),
+            limit: wire_size(1_508),
+        };
+        assert_eq!(check(&samples), Err(refused));
     }
 }

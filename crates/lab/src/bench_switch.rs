@@ -22,8 +22,8 @@ use wire::ethernet::{EtherType, MacAddress};
 use wire::openflow::oxm::Masked;
 use wire::openflow::taktos::{
     BfdConfig, Eliminate, ExceedAction, HopConfig, HopMessage, ModeMessage, MonitorCommand,
-    MonitorContract, MonitorId, MonitorMod, Police, PortSession, RecoveryAlgorithm, StreamHandle,
-    WatchedQueue,
+    MonitorContract, MonitorId, MonitorMod, Police, PortSession, RecoveryAlgorithm,
+    SequenceEncoding, StreamHandle, WatchedQueue,
 };
 use wire::openflow::{
     Action, DatapathId, FlowMod, FlowModCommand, MatchField, PortNumber, QueueId, Sequence,
@@ -53,6 +53,7 @@ const RECOVERY: Eliminate = Eliminate {
     reset: Duration::from_secs(1),
     takes_unnumbered: false,
     strips_tag: true,
+    encoding: SequenceEncoding::RTag,
     ways: None,
     tolerance: 0,
 };

@@ -14,6 +14,7 @@ use measure::fault_losses::{FaultLosses, Harm};
 use measure::identity::Catalogue;
 use scenario::{Direction, Impairment};
 use units::Instant;
+use wire::prp::Trailer;
 use wire::redundancy_tag::{self, RedundancyTag};
 
 use crate::network::{LabNetwork, control_names};
@@ -187,8 +188,12 @@ impl ImpairedCables {
     }
 }
 
-/// Returns a frame without its redundancy tag, which its flow is not known by.
+/// Returns a frame without its redundancy tag or trailer, which its flow is not known by.
 fn untagged(frame: &[u8]) -> Vec<u8> {
+    let frame = match Trailer::of_frame(frame) {
+        Ok((_, length)) => &frame[..length],
+        Err(_) => frame,
+    };
     match RedundancyTag::of_frame(frame) {
         Ok((_, at)) => [&frame[..at], &frame[at + redundancy_tag::LENGTH..]].concat(),
         Err(_) => frame.to_vec(),

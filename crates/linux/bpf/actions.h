@@ -96,6 +96,10 @@ CHECKED_ONCE int act_seldom(struct plan *plan, const struct action *action)
 		return number_frame(plan, number);
 	case OPERATION_ELIMINATE:
 		return eliminate(plan, action);
+	case OPERATION_TRAILER:
+		return number_in_trailer(plan, number);
+	case OPERATION_TRAILER_LAN:
+		return set_lan(plan, number);
 	default:
 		return set_field(plan, action);
 	}

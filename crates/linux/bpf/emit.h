@@ -79,6 +79,26 @@ CHECKED_ONCE int shape_redundancy(struct __sk_buff *frame, struct plan *plan, u3
 	       skb_store_bytes(frame, at, tag, sizeof(tag), BPF_F_RECOMPUTE_CSUM);
 }
 
+/* Takes the trailer off that a form has no more, so that nothing of it is left in what the
+ * frame is padded with. */
+INLINE int cut_trailer(struct __sk_buff *frame, const struct plan *plan, const struct form *form)
+{
+	if (!(plan->sent_trailer & HAS_NUMBER) || form->trailer & HAS_NUMBER)
+		return 0;
+	return skb_change_tail(frame, frame->len - TRAILER_BYTES, 0);
+}
+
+/* Makes the last bytes of the frame the trailer of a form that carries its payload in so many
+ * bytes. */
+INLINE int shape_trailer(struct __sk_buff *frame, u32 trailer, u32 carried)
+{
+	u16 tail[] = {be16((u16)trailer),
+		      be16((u16)(trailer >> TRAILER_LAN_AT << 12 | (carried & 0xfff))),
+		      be16(TRAILER_SUFFIX)};
+	return skb_store_bytes(frame, frame->len - TRAILER_BYTES, tail, sizeof(tail),
+			       BPF_F_RECOMPUTE_CSUM);
+}
+
 /* Makes the headers of the frame those of a form, of which tags of so many bytes stand
  * in the bytes of the frame. */
 INLINE int shape_headers(struct __sk_buff *frame, struct plan *plan, const struct form *form,
@@ -120,10 +140,18 @@ CHECKED_ONCE int shape(struct __sk_buff *frame, struct plan *plan, u32 number)
 	if (form->redundancy)
 		tags += REDUNDANCY_BYTES;
 	u32 length = form->body + tags;
+	if (unlikely(form->trailer != plan->sent_trailer) && cut_trailer(frame, plan, form))
+		return 1;
 	if (frame->len != length && skb_change_tail(frame, length, 0))
 		return 1;
 	if (shape_headers(frame, plan, form, tags))
 		return 1;
+	if (unlikely(form->trailer != plan->sent_trailer)) {
+		plan->sent_trailer = form->trailer;
+		if (form->trailer & HAS_NUMBER &&
+		    shape_trailer(frame, form->trailer, form->body - NETWORK_AT))
+			return 1;
+	}
 	plan->sent_form = number;
 	return 0;
 }

@@ -126,6 +126,34 @@ CHECKED_ONCE int take_redundancy(struct __sk_buff *frame, struct plan *plan)
 	return type == TYPE_REDUNDANCY || is_vlan(type) ? TO_CORE : GOES_ON;
 }
 
+/* Returns what the last bytes of a frame say that carries its payload in so many bytes, a
+ * trailer included. */
+INLINE u32 trailer_of(const u16 *tail, u32 carried)
+{
+	u32 lan = be16(tail[1]) >> 12;
+	if ((be16(tail[1]) & 0xfff) != carried || (lan != LAN_A && lan != LAN_B))
+		return TRAILER_BY_CHANCE;
+	return lan << TRAILER_LAN_AT | HAS_NUMBER | be16(tail[0]);
+}
+
+/* Reads the trailer of PRP. */
+INLINE void read_trailer(struct __sk_buff *frame, struct plan *plan)
+{
+	struct form *form = &plan->work.form;
+	u16 tail[3];
+	u32 length = frame->len;
+	if (length < NETWORK_AT + TRAILER_BYTES ||
+	    skb_load_bytes(frame, length - TRAILER_BYTES, tail, sizeof(tail)))
+		return;
+	u32 carried = form->body - NETWORK_AT + (form->redundancy ? REDUNDANCY_BYTES : 0);
+	if (be16(tail[2]) == TRAILER_SUFFIX)
+		form->trailer = trailer_of(tail, carried);
+	else if (plan->length <= TRAILER_PADDED + 4 * LIMIT_TAGS + REDUNDANCY_BYTES &&
+		 !(be16(tail[2]) & 0xff))
+		form->trailer = TRAILER_UNSURE;
+	plan->sent_trailer = form->trailer;
+}
+
 /* The shortest frame of Ethernet, without its check sequence. */
 #define SHORTEST_FRAME 60
 

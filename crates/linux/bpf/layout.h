@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#define LAYOUT_VERSION 8
+#define LAYOUT_VERSION 9
 #define NEVER (~0ull)
 
 /* Words of a record, by region. */
@@ -31,7 +31,7 @@
 #define MONITORS_RECORD_WORDS 48
 #define HOP_KEYS_RECORD_WORDS 8
 #define HOPS_RECORD_WORDS 96
-#define STREAMS_RECORD_WORDS 16
+#define STREAMS_RECORD_WORDS 32
 #define FRAME_TIMES_RECORD_WORDS 24
 
 #define LIMIT_TABLES 16
@@ -74,6 +74,7 @@
 #define NEED_MPLS (1ull << 5)
 #define NEED_BACKBONE (1ull << 6)
 #define NEED_SUMS (1ull << 7)
+#define NEED_TRAILER (1ull << 8)
 
 #define BUSY_WALKS 0
 
@@ -161,11 +162,15 @@
 #define OPERATION_QUEUED_FATE 31
 #define OPERATION_SEQUENCE 32
 #define OPERATION_ELIMINATE 33
+#define OPERATION_TRAILER 34
+#define OPERATION_TRAILER_LAN 35
 
 #define ELIMINATE_HISTORY 0xffull
 #define ELIMINATE_VECTOR (1ull << 8)
 #define ELIMINATE_TAKES_UNNUMBERED (1ull << 9)
 #define ELIMINATE_STRIPS_TAG (1ull << 10)
+#define ELIMINATE_DUPLICATE_DISCARD (1ull << 11)
+#define ELIMINATE_IN_TRAILER (1ull << 12)
 
 #define STREAM_LOCK 0
 #define STREAM_NUMBERED 1
@@ -181,6 +186,8 @@
 #define STREAM_UNNUMBERED 11
 #define STREAM_RESETS 12
 #define STREAM_HANDLE 13
+#define STREAM_RECENT 16
+#define STREAM_RECENT_WORDS 16
 #define STREAM_KNOWN (1ull << 16)
 
 #define GROUP_SINCE_0 0

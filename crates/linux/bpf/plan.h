@@ -48,6 +48,9 @@ struct changes {
 	u32 addresses;
 };
 
+/* The longest frame that the core takes, `buffer_pool`. */
+#define FRAME_BYTES_MAX 1984
+
 #define TYPE_REDUNDANCY 0xf1c1
 #define REDUNDANCY_BYTES 6
 #define HAS_NUMBER 0x10000u
@@ -69,9 +72,24 @@ struct form {
 	/* HAS_NUMBER and the number in its redundancy tag, which stands behind all
 	 * others; zero if it has none. */
 	u32 redundancy;
-	u32 unused;
+	/* What is known of a trailer, as below. */
+	u32 trailer;
 	struct changes changes;
 };
+
+/* The last bytes of a frame are a trailer of PRP: HAS_NUMBER and the number, the LAN in the
+ * highest bits. Nothing is known of frames while nobody needs it. */
+#define TRAILER_BYTES 6
+#define TRAILER_SUFFIX 0x88fb
+#define TRAILER_LAN_AT 28
+#define LAN_A 0xau
+#define LAN_B 0xbu
+/* They only look like one: to put a redundancy tag on or take it off may make them one. */
+#define TRAILER_BY_CHANCE 0x20000u
+/* There may be one in front of padding, which the core finds. */
+#define TRAILER_UNSURE 0x40000u
+/* What a frame has at least before it gets a trailer. */
+#define TRAILER_PADDED 64
 
 enum network {
 	NETWORK_NONE = 0,
@@ -230,7 +248,7 @@ struct plan {
 	u32 sent_tag_count;
 	u32 sent_tags[LIMIT_TAGS];
 	u32 sent_redundancy;
-	u32 unused;
+	u32 sent_trailer;
 	/* The last of the outputs that leave. */
 	u32 last;
 	struct visit visited[LIMIT_TABLES];
@@ -288,6 +306,8 @@ INLINE void reset(struct plan *plan)
 	plan->work.form.tag_count = 0;
 	plan->work.form.redundancy = 0;
 	plan->sent_redundancy = 0;
+	plan->work.form.trailer = 0;
+	plan->sent_trailer = 0;
 	plan->work.is_partial = 0;
 	plan->work.form.changes = nothing;
 	plan->work.key[1] = 0;

@@ -15,9 +15,8 @@
 #include "arrange.h"
 #include "tables.h"
 
-/* What the core takes, `pipeline` and `buffer_pool`. */
+/* What the core takes, `pipeline`. */
 #define FRAME_BYTES_MIN 14
-#define FRAME_BYTES_MAX 1984
 
 /* Takes up what holds for all frames now. */
 INLINE void take_up(struct plan *plan, const u64 *setting)
@@ -47,6 +46,8 @@ INLINE int make_plan(struct __sk_buff *frame, struct plan *plan, u32 state)
 	}
 	if (has_snap(frame, plan))
 		return TO_CORE;
+	if (unlikely(plan->needs & NEED_TRAILER))
+		read_trailer(frame, plan);
 	outcome = read_key(plan);
 	if (outcome)
 		return outcome;

@@ -30,6 +30,9 @@ INLINE int keep_long_enough(struct plan *plan, u32 length)
 	u32 now = length_now(plan);
 	if (length < SHORTEST_FRAME || now >= SHORTEST_FRAME)
 		return GOES_ON;
+	/* It would not end with its trailer any more. */
+	if (form->trailer)
+		return TO_CORE;
 	u32 end = form->body;
 	form->body += SHORTEST_FRAME - now;
 	forget(end);

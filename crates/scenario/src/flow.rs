@@ -273,7 +273,10 @@ pub enum Protection {
         interruption: Duration,
     },
     /// Nothing: two ways carry it at the same time (S0-4).
-    Seamless,
+    Seamless {
+        /// Whether frames are numbered in trailers of PRP, and not in redundancy tags.
+        by_prp: bool,
+    },
 }
 
 impl Protection {
@@ -283,7 +286,7 @@ impl Protection {
     pub const fn interruption(self) -> Option<Duration> {
         match self {
             Self::None => None,
-            Self::Seamless => Some(Duration::ZERO),
+            Self::Seamless { .. } => Some(Duration::ZERO),
             Self::Restore { interruption, .. }
             | Self::FastFailover { interruption, .. }
             | Self::HeartBeat { interruption } => Some(interruption),
@@ -298,7 +301,7 @@ impl Protection {
             Self::Restore { .. } => PROTECTION_RESTORE,
             Self::FastFailover { .. } => PROTECTION_FAST_FAILOVER,
             Self::HeartBeat { .. } => PROTECTION_HEART_BEAT,
-            Self::Seamless => PROTECTION_SEAMLESS,
+            Self::Seamless { .. } => PROTECTION_SEAMLESS,
         }
     }
 }

@@ -13,8 +13,10 @@ use controller::Controller;
 use controller::northbound::{Request, RequestId, Said};
 use measure::Recorder;
 use measure::load::Load;
+use switch::Switch;
 use units::{Duration, Instant};
 use wire::openflow::PortNumber;
+use wire::openflow::taktos::NodeReport;
 
 use crate::emulation::Dice;
 use crate::frames::FrameId;
@@ -283,6 +285,13 @@ impl World {
             fault_losses: self.network.fault_losses,
             ..observer.finish()
         }
+    }
+
+    /// Returns the stations that a switch heard of in the last minute, by PRP.
+    #[must_use]
+    pub fn nodes(&self, switch: usize) -> Vec<NodeReport> {
+        let core = self.switches[switch].core.iter();
+        core.flat_map(Switch::nodes).collect()
     }
 
     /// Returns what the run has done so far.

@@ -6,7 +6,9 @@
 
 use wire::ethernet::MacAddress;
 use wire::openflow::oxm::FieldKind;
-use wire::openflow::taktos::{Eliminate, MonitorId, Police, QueuedFrameActions, StreamHandle};
+use wire::openflow::taktos::{
+    Eliminate, MonitorId, Police, QueuedFrameActions, StreamHandle, TrailerAction,
+};
 use wire::openflow::{ControllerLength, TableId};
 
 use crate::group_table::GroupIndex;
@@ -48,6 +50,8 @@ pub(crate) enum Action {
     Sequence(StreamHandle),
     /// End the frame if a copy of it was handed on before.
     Eliminate(Eliminate),
+    /// Number the frame in a trailer of PRP, or change that trailer.
+    Trailer(TrailerAction),
 }
 
 impl Action {
@@ -305,7 +309,8 @@ impl Program {
             | Action::ModeArrange
             | Action::QueuedFrame(_)
             | Action::Sequence(_)
-            | Action::Eliminate(_) => None,
+            | Action::Eliminate(_)
+            | Action::Trailer(_) => None,
         })
     }
 

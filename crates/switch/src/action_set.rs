@@ -120,7 +120,8 @@ pub(crate) const fn place_of(action: Action) -> u8 {
         | Action::ModeArrange
         | Action::QueuedFrame(_)
         | Action::Sequence(_)
-        | Action::Eliminate(_) => place::NONE,
+        | Action::Eliminate(_)
+        | Action::Trailer(_) => place::NONE,
     }
 }
 

@@ -175,9 +175,9 @@ impl BufferPool {
 
     /// Makes room for `bytes` more in front of the frame; fails if the headroom
     /// is used up.
-    pub(crate) fn grow_front(&mut self, index: SlotIndex, bytes: usize) -> Result<(), NoHeadroom> {
+    pub(crate) fn grow_front(&mut self, index: SlotIndex, bytes: usize) -> Result<(), NoRoom> {
         let slot = &mut self.slots[index.at()];
-        slot.start = slot.start.checked_sub(bytes).ok_or(NoHeadroom)?;
+        slot.start = slot.start.checked_sub(bytes).ok_or(NoRoom)?;
         Ok(())
     }
 
@@ -187,12 +187,22 @@ impl BufferPool {
         slot.start = slot.end.min(slot.start + bytes);
     }
 
-    /// Lengthens the frame with zeros to `bytes`, if it is shorter.
-    pub(crate) fn pad(&mut self, index: SlotIndex, bytes: usize) {
+    /// Takes all but the first `bytes` off the frame.
+    pub(crate) fn truncate(&mut self, index: SlotIndex, bytes: usize) {
+        let slot = &mut self.slots[index.at()];
+        slot.end = slot.end.min(slot.start + bytes);
+    }
+
+    /// Lengthens the frame with zeros to `bytes`, if it is shorter; fails if that is longer than
+    /// any frame.
+    pub(crate) fn pad(&mut self, index: SlotIndex, bytes: usize) -> Result<(), NoRoom> {
         let slot = &mut self.slots[index.at()];
         let length = slot.end - slot.start;
         if length >= bytes {
-            return;
+            return Ok(());
+        }
+        if bytes > FRAME_BYTES_MAX {
+            return Err(NoRoom);
         }
         let begin = index.at() * SLOT_BYTES;
         if slot.start + bytes > SLOT_BYTES {
@@ -202,6 +212,7 @@ impl BufferPool {
         }
         slot.end = slot.start + bytes;
         self.bytes[begin + slot.start + length..begin + slot.end].fill(0);
+        Ok(())
     }
 
     /// Returns how many slots are free.
@@ -210,9 +221,9 @@ impl BufferPool {
     }
 }
 
-/// The headroom of a slot is used up.
+/// The room of a slot is used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NoHeadroom;
+pub(crate) struct NoRoom;
 
 #[cfg(test)]
 mod tests {
@@ -253,10 +264,11 @@ mod tests {
         let slot = store(&mut pool, &[7; FRAME_BYTES_MAX]).unwrap();
 
         pool.shrink_front(slot, FRAME_BYTES_MAX - 3);
-        pool.pad(slot, 5);
-        pool.pad(slot, 4);
+        assert_eq!(pool.pad(slot, 5), Ok(()));
+        assert_eq!(pool.pad(slot, 4), Ok(()));
 
         assert_eq!(pool.frame(slot), [7, 7, 7, 0, 0]);
+        assert_eq!(pool.pad(slot, FRAME_BYTES_MAX + 1), Err(NoRoom));
     }
 
     #[test]
@@ -265,7 +277,7 @@ mod tests {
         let slot = store(&mut pool, b"frame").unwrap();
 
         assert_eq!(pool.grow_front(slot, HEADROOM), Ok(()));
-        assert_eq!(pool.grow_front(slot, 1), Err(NoHeadroom));
+        assert_eq!(pool.grow_front(slot, 1), Err(NoRoom));
         assert_eq!(pool.frame(slot).len(), HEADROOM + 5);
         pool.shrink_front(slot, HEADROOM);
         assert_eq!(pool.frame(slot), b"frame");

@@ -29,7 +29,7 @@ use crate::modes::ModeKeeper;
 use crate::packet::{Origin, Packet};
 use crate::packet_in_budget::Budget;
 use crate::port::{Leaving, Link, Port, PortIndex, Sending, Turn, URGENT, Waiting};
-use crate::streams::StreamTable;
+use crate::streams::{NodeTable, StreamTable};
 
 /// How many ports a switch has at most.
 pub const PORTS_MAX: usize = 256;
@@ -94,6 +94,8 @@ pub(crate) struct Egress {
     pub(crate) meters: MeterTable,
     /// What is remembered of streams that go over several ways.
     pub(crate) streams: StreamTable,
+    /// Which stations said to be there, by PRP.
+    pub(crate) nodes: NodeTable,
     /// What meters decided about the frame at hand before it came here.
     pub(crate) judged: Judged,
     pub(crate) flow_hash: FlowHash,
@@ -154,6 +156,7 @@ impl Egress {
             groups: GroupTable::new(config.groups, config.group_buckets),
             meters: MeterTable::new(config.meters, config.meter_bands),
             streams: StreamTable::new(),
+            nodes: NodeTable::new(),
             judged: Judged::default(),
             flow_hash: FlowHash::new(config.seed),
             copies_left: GROUP_COPIES_A_FRAME,
@@ -264,6 +267,7 @@ impl Egress {
             Action::QueuedFrame(fates) => packet.fates = fates,
             Action::Sequence(stream) => return self.number(packet, stream),
             Action::Eliminate(how) => return self.eliminate(packet, &how),
+            Action::Trailer(what) => return self.change_trailer(packet, what),
         }
         FrameOutcome::Lives
     }

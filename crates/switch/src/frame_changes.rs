@@ -96,10 +96,16 @@ impl Egress {
             let was_long_enough = self.pool.frame(packet.slot).len() >= SHORTEST_FRAME;
             self.pool.shrink_front(packet.slot, tag.bytes());
             if was_long_enough {
-                self.pool.pad(packet.slot, SHORTEST_FRAME);
+                self.keep_long_enough(packet);
             }
         }
         fate
+    }
+
+    /// Lengthens a frame with zeros that would be too short for the medium.
+    pub(crate) fn keep_long_enough(&mut self, packet: &Packet) {
+        let padded = self.pool.pad(packet.slot, SHORTEST_FRAME);
+        debug_assert!(padded.is_ok(), "a short frame fits");
     }
 
     /// Changes the frame in place, after which `stale` is out of date.
@@ -119,7 +125,7 @@ impl Egress {
     }
 
     /// Makes sure that a change of the frame is seen by nobody else.
-    fn make_unique(&mut self, packet: &mut Packet) -> FrameOutcome {
+    pub(crate) fn make_unique(&mut self, packet: &mut Packet) -> FrameOutcome {
         match self.pool.make_unique(packet.slot) {
             Some(slot) => {
                 packet.slot = slot;

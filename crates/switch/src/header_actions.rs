@@ -96,6 +96,7 @@ impl Demands {
             | Action::QueuedFrame(_)
             | Action::Sequence(_)
             | Action::Eliminate(_)
+            | Action::Trailer(_)
             | Action::Pop(Pop::Redundancy) => true,
             Action::Pop(Pop::Vlan) => self.tags > 0,
             Action::Pop(Pop::Mpls(_))
@@ -182,7 +183,8 @@ impl Demands {
             | Action::Push(Push::Redundancy(_))
             | Action::Pop(Pop::Redundancy)
             | Action::Sequence(_)
-            | Action::Eliminate(_) => {}
+            | Action::Eliminate(_)
+            | Action::Trailer(_) => {}
         }
     }
 
@@ -239,7 +241,8 @@ fn compile(action: openflow::Action) -> Result<Action, BadAction> {
         | openflow::Action::QueuedFrame(_)
         | openflow::Action::Police(_)
         | openflow::Action::Sequence(_)
-        | openflow::Action::Eliminate(_) => return Err(BadAction::BadType),
+        | openflow::Action::Eliminate(_)
+        | openflow::Action::Trailer(_) => return Err(BadAction::BadType),
     })
 }
 

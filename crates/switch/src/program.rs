@@ -5,7 +5,7 @@
 //! error that the specification has for it; executing an action can then not
 //! fail. OF13 clauses 5.9, 5.12, 7.2.4, 7.2.5 and 7.4.4.
 
-use wire::openflow::taktos::StreamHandle;
+use wire::openflow::taktos::{StreamHandle, TrailerAction};
 use wire::openflow::{
     self, BadAction, BadInstruction, ControllerLength, DecodeError, ErrorKind, Instruction,
     Instructions, MeterId, MeterModFailed, PortNumber, TableId,
@@ -210,6 +210,12 @@ impl Compiler<'_> {
                 self.check_stream(how.stream)?;
                 Action::Eliminate(how)
             }
+            openflow::Action::Trailer(what) => {
+                if let TrailerAction::Number(stream) = what {
+                    self.check_stream(stream)?;
+                }
+                Action::Trailer(what)
+            }
             openflow::Action::CopyTtlOut
             | openflow::Action::CopyTtlIn
             | openflow::Action::SetMplsTtl(_)
@@ -265,6 +271,7 @@ fn check_in_set(actions: &[Action]) -> Result<(), ErrorKind> {
                 | Action::QueuedFrame(_)
                 | Action::Sequence(_)
                 | Action::Eliminate(_)
+                | Action::Trailer(_)
         )
     };
     match actions.iter().any(at_once) {

@@ -5,14 +5,21 @@
 //! arriving ports share a recovery function, which hands on what is new (`recovery`).
 //! What is remembered stands in words (`stream_table`), which walks of the
 //! [compiled form](crate::compiled) read and change as well.
+//!
+//! Instead of a tag frames may have a trailer of PRP (IEC 62439-3), which is looked for only
+//! where an action is about it.
 
+mod node_table;
 mod recovery;
 mod stream_table;
+mod supervision;
+mod trailer;
 
+pub(crate) use node_table::NodeTable;
 pub(crate) use recovery::Passing;
 pub(crate) use stream_table::StreamTable;
 
-use wire::openflow::taktos::{Eliminate, StreamHandle};
+use wire::openflow::taktos::{Eliminate, SequenceEncoding, StreamHandle, TrailerAction};
 
 use crate::action::{Action, Pop, Push};
 use crate::egress::{Egress, FrameOutcome};
@@ -46,7 +53,7 @@ impl Egress {
     }
 
     /// Ends the frame if a copy of it was handed on before; else it goes on, without its
-    /// tag if that is wanted.
+    /// tag or trailer if that is wanted.
     pub(crate) fn eliminate(&mut self, packet: &mut Packet, how: &Eliminate) -> FrameOutcome {
         let passing = match self.judged.take_passing() {
             Some(passing) => passing,
@@ -54,7 +61,7 @@ impl Egress {
         };
         match passing {
             Passing::Dropped => FrameOutcome::Ends,
-            Passing::Passes if how.strips_tag => self.pop(packet, Pop::Redundancy),
+            Passing::Passes if how.strips_tag => self.strip(packet, how.encoding),
             Passing::Passes => FrameOutcome::Lives,
         }
     }
@@ -62,17 +69,36 @@ impl Egress {
     /// Returns whether a frame is new to a stream, which takes it then. What counts is when
     /// it arrived.
     pub(crate) fn recover(&mut self, packet: &mut Packet, how: &Eliminate) -> Passing {
-        packet.refresh_headers(&self.pool);
-        let number = number_of(&packet.headers, self.pool.frame(packet.slot));
+        let number = match how.encoding {
+            SequenceEncoding::RTag => {
+                packet.refresh_headers(&self.pool);
+                number_of(&packet.headers, self.pool.frame(packet.slot))
+            }
+            SequenceEncoding::Prp => self.trailer_of(packet).map(|(it, _)| it.sequence),
+        };
         let arrived = self.pool.arrived(packet.slot);
         self.streams.take(how, arrived, number)
+    }
+
+    /// Takes the number off a frame, if it has one.
+    pub(crate) fn strip(
+        &mut self,
+        packet: &mut Packet,
+        encoding: SequenceEncoding,
+    ) -> FrameOutcome {
+        match encoding {
+            SequenceEncoding::RTag => self.pop(packet, Pop::Redundancy),
+            SequenceEncoding::Prp => self.take_trailer_off(packet),
+        }
     }
 
     /// Notes that an entry names streams.
     pub(crate) fn hold_streams(&mut self, actions: &[Action]) {
         for action in actions {
             match action {
-                Action::Sequence(stream) => self.streams.hold(*stream, None),
+                Action::Sequence(stream) | Action::Trailer(TrailerAction::Number(stream)) => {
+                    self.streams.hold(*stream, None);
+                }
                 Action::Eliminate(how) => self.streams.hold(how.stream, Some(how)),
                 _ => {}
             }
@@ -90,7 +116,7 @@ impl Egress {
 /// Returns the stream that an action names.
 pub(crate) const fn stream_of(action: &Action) -> Option<StreamHandle> {
     match action {
-        Action::Sequence(stream) => Some(*stream),
+        Action::Sequence(stream) | Action::Trailer(TrailerAction::Number(stream)) => Some(*stream),
         Action::Eliminate(how) => Some(how.stream),
         _ => None,
     }

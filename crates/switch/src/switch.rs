@@ -3,7 +3,7 @@
 
 use units::{BitRate, Instant};
 use wire::openflow::PortNumber;
-use wire::openflow::taktos::{PortSession, SessionOwner};
+use wire::openflow::taktos::{NodeReport, PortSession, SessionOwner};
 
 use crate::agent::{Agent, CloseReason, ConnectionId, Demand, Peer, earlier};
 use crate::buffer_pool::{Arrival, SlotIndex};
@@ -390,6 +390,11 @@ impl Switch {
         Some(self.pipeline.queue_counters(port))
     }
 
+    /// Returns the stations that said in the last minute that they are there, by PRP.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeReport> {
+        self.pipeline.egress.nodes.reports(self.now)
+    }
+
     /// Returns how many frames wait in queues.
     #[must_use]
     pub fn waiting(&self) -> usize {
@@ -411,6 +416,9 @@ impl Switch {
     #[inline]
     fn receive(&mut self, port: PortNumber, frame: Arrival<'_>, engine: Engine) {
         self.pipeline.receive(self.now, port, frame, engine);
+        if self.pipeline.egress.nodes.has_news() {
+            self.pipeline.hear_stations(self.now);
+        }
         if !self.pipeline.egress.pending_packet_ins.is_empty() {
             self.agent.send_punts(self.now, &mut self.pipeline);
         }

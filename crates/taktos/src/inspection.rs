@@ -15,6 +15,7 @@ mod groups;
 mod hops;
 mod meters;
 mod modes;
+mod nodes;
 mod ports;
 mod streams;
 mod table;
@@ -49,6 +50,8 @@ pub enum Topic {
     Hops,
     /// What goes over several ways.
     Streams,
+    /// Which stations said to be there, by PRP.
+    Nodes,
     /// Whether neighbours are there that are asked for it.
     Bfd,
 }
@@ -89,6 +92,7 @@ impl Topic {
             Self::Monitors => "monitors",
             Self::Hops => "hops",
             Self::Streams => "streams",
+            Self::Nodes => "nodes",
             Self::Bfd => "bfd",
         }
     }
@@ -111,6 +115,7 @@ impl Topic {
             Self::Monitors => modes::MONITOR_COLUMNS,
             Self::Hops => hops::COLUMNS,
             Self::Streams => streams::COLUMNS,
+            Self::Nodes => nodes::COLUMNS,
             Self::Bfd => bfd::COLUMNS,
         }
     }
@@ -133,6 +138,7 @@ impl Topic {
             Self::Bfd => "no port asks its neighbour whether it is there",
             Self::Hops => "no frame has left through a watched queue",
             Self::Streams => "no stream is numbered or recovered",
+            Self::Nodes => "no station said to be there in the last minute",
         }
     }
 
@@ -157,6 +163,7 @@ impl Topic {
             Self::Hops => return hops::hops(client),
             Self::Monitors => modes::monitors(client),
             Self::Streams => streams::streams(client),
+            Self::Nodes => return nodes::nodes(client),
             Self::Bfd => bfd::sessions(client),
         };
         rows.map(Shown::from)

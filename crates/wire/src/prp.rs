@@ -8,4 +8,4 @@ mod supervision;
 mod trailer;
 
 pub use supervision::{Supervision, SupervisionError, SupervisionKind};
-pub use trailer::{Lan, TRAILER_LENGTH, Trailer, TrailerError, append};
+pub use trailer::{Lan, TRAILER_LENGTH, Trailer, TrailerError, append, length_with_trailer};

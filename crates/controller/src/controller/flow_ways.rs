@@ -339,7 +339,7 @@ fn provision(requirement: &Requirement) -> Provision {
         (_, Protection::FastFailover { .. }) => Provision::Locally,
         (Some(_), Protection::None) => Provision::BaseOnly,
         (Some(_), Protection::Restore { .. }) => Provision::Everywhere,
-        (_, Protection::Seamless) => Provision::Twice,
+        (_, Protection::Seamless { .. }) => Provision::Twice,
         (None, Protection::None | Protection::Restore { .. }) => Provision::WherePossible,
     }
 }

@@ -97,7 +97,7 @@ impl Promises {
     fn cover(ctx: &Context, flow: &Flow) -> Option<Cover> {
         flow.admission.guarantee?;
         let protection = flow.admission.requirement.protection;
-        if protection == Protection::Seamless {
+        if matches!(protection, Protection::Seamless { .. }) {
             return Some(Cover::Any);
         }
         let (interruption, _) = protection.interruption()?;

@@ -150,7 +150,10 @@ impl Promises {
         let flows: Vec<Flow> = flows
             .filter(|flow| {
                 may_move(network, flow)
-                    && flow.admission.requirement.protection != Protection::Seamless
+                    && !matches!(
+                        flow.admission.requirement.protection,
+                        Protection::Seamless { .. }
+                    )
                     && passes(&flow.admission.ways.base)
             })
             .cloned()

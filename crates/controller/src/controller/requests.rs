@@ -465,7 +465,10 @@ impl Promises {
                 Some(flow) if flow.admission.is_but_for_guarantee(&admission) => return,
                 Some(_) => return self.replace(ctx, network, id, admission),
                 None => {
-                    if admission.requirement.protection == Protection::Seamless {
+                    if matches!(
+                        admission.requirement.protection,
+                        Protection::Seamless { .. }
+                    ) {
                         let settled = ctx.now + ctx.timers.link_timeout;
                         self.second_ways.note_elsewhere(id, settled);
                     }

@@ -146,7 +146,7 @@ fn instructions_length(actions: &[Action]) -> usize {
         Action::Output { .. } => 16,
         Action::Police(_) => 56,
         Action::Eliminate(_) => 40,
-        Action::Sequence(_) => 16,
+        Action::Sequence(_) | Action::Trailer(_) => 16,
         _ => 8,
     });
     8 + lengths.sum::<usize>()

@@ -4,15 +4,21 @@
 use controller::northbound::{Cause, FlowSummary, Promise, PromiseState, Protection};
 use controller::{Event, Reply, Request, Requirement};
 use units::{BitRate, Delay, Duration, Instant};
-use wire::openflow::taktos::{StreamCounters, StreamEvent, StreamHandle, StreamReport};
+use wire::openflow::taktos::{
+    RecoveryAlgorithm, SequenceEncoding, StreamCounters, StreamEvent, StreamHandle, StreamReport,
+    TrailerAction,
+};
 use wire::openflow::{Action, Message, TransactionId};
+use wire::prp::Lan;
 
 use super::RING;
 use super::fake::{Network, group, link, requirement};
 
 fn doubled(name: &str, source: u64, destinations: &[u64]) -> Requirement {
     Requirement {
-        protection: Protection::Seamless,
+        protection: Protection::Seamless {
+            encoding: SequenceEncoding::RTag,
+        },
         deadline: Some(Delay::from_us(20_000)),
         ..requirement(name, source, destinations, group(1))
     }
@@ -48,6 +54,57 @@ fn copies_are_sent_on_before_one_is_handed_out() {
     for receiver in [3, 4] {
         assert_eq!(doings(&network, receiver), ["eo", "oeo"]);
     }
+}
+
+/// Who speaks PRP knows a copy by its source and number: so a source's flows share a counter.
+#[test]
+fn by_prp_each_way_is_a_lan_and_all_flows_of_a_source_are_numbered_together() {
+    let mut network = Network::started(5, &RING);
+    let by_prp = |requirement: Requirement| Requirement {
+        protection: Protection::Seamless {
+            encoding: SequenceEncoding::Prp,
+        },
+        ..requirement
+    };
+    let other = Requirement {
+        deadline: Some(Delay::from_us(20_000)),
+        ..requirement("goose", 1, &[4], group(2))
+    };
+    for flow in [doubled("sv", 1, &[3]), other] {
+        network.admit(by_prp(flow)).unwrap();
+    }
+    network.pass(Duration::from_ms(10));
+
+    let number = |entry: &[Action]| match entry {
+        [
+            Action::SetQueue(_),
+            Action::Trailer(TrailerAction::Number(stream)),
+            Action::Output { port: first, .. },
+            Action::Trailer(TrailerAction::Lan(Lan::B)),
+            Action::Output { port: second, .. },
+        ] => Some((*stream, *first, *second)),
+        _ => None,
+    };
+    let entries = &network.switches[&1].entries;
+    let numbered: Vec<_> = entries
+        .iter()
+        .filter_map(|it| number(&it.actions))
+        .collect();
+    let [(one, ..), (another, ..)] = numbered[..] else {
+        panic!("{numbered:?}")
+    };
+    assert_eq!(one, another);
+    assert!(numbered.iter().all(|(_, first, second)| first != second));
+    let ends = network.switches[&3]
+        .entries
+        .iter()
+        .flat_map(|it| &it.actions);
+    let ends = ends.filter_map(|action| match action {
+        Action::Eliminate(how) => Some((how.algorithm, how.encoding)),
+        _ => None,
+    });
+    let expected = (RecoveryAlgorithm::DuplicateDiscard, SequenceEncoding::Prp);
+    assert_eq!(ends.collect::<Vec<_>>(), [expected; 2]);
 }
 
 #[test]

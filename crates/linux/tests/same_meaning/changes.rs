@@ -3,7 +3,8 @@
 use units::{BitRate, DataSize, Duration};
 use wire::ethernet::MacAddress;
 use wire::openflow::taktos::{
-    Eliminate, ExceedAction, FrameLimit, Police, RecoveryAlgorithm, StreamHandle,
+    Eliminate, ExceedAction, FrameLimit, Police, RecoveryAlgorithm, SequenceEncoding, StreamHandle,
+    TrailerAction,
 };
 use wire::openflow::{
     Action, Actions, Band, Bands, Bucket, Buckets, BufferId, ControllerLength, Cookie, Fields,
@@ -11,6 +12,7 @@ use wire::openflow::{
     GroupType, Instruction, Instructions, Message, MeterFlags, MeterId, MeterMod, MeterModCommand,
     PacketOut, PortConfig, PortFeatures, PortMod, PortNumber, SwitchConfig, TableId, TransactionId,
 };
+use wire::prp::Lan;
 
 use crate::actions::{Repertoire, bucket};
 use crate::matching::Matching;
@@ -390,16 +392,24 @@ fn band(random: &mut Random) -> Band {
 /// Returns what numbers frames of a stream, or ends copies.
 fn of_stream(random: &mut Random) -> Action {
     let stream = StreamHandle(random.pick(&[1, 2]));
-    if random.percent(40) {
-        return Action::Sequence(stream);
+    match random.below(10) {
+        0..2 => return Action::Sequence(stream),
+        2..4 => return Action::Trailer(TrailerAction::Number(stream)),
+        4 => return Action::Trailer(TrailerAction::Lan(random.pick(&[Lan::A, Lan::B]))),
+        _ => {}
     }
     Action::Eliminate(Eliminate {
         stream,
-        algorithm: random.pick(&[RecoveryAlgorithm::Vector, RecoveryAlgorithm::Match]),
+        algorithm: random.pick(&[
+            RecoveryAlgorithm::Vector,
+            RecoveryAlgorithm::Match,
+            RecoveryAlgorithm::DuplicateDiscard,
+        ]),
         history: random.pick(&[2, 4, 63, 64]),
         reset: Duration::from_ms(random.pick(&[1, 100, 3_600_000])),
         takes_unnumbered: random.percent(50),
         strips_tag: random.percent(50),
+        encoding: random.pick(&[SequenceEncoding::RTag, SequenceEncoding::Prp]),
         ways: None,
         tolerance: 0,
     })

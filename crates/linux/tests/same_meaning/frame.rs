@@ -1,5 +1,6 @@
 //! Frames: made from a template, and then spoiled in every way that bytes can be.
 
+use wire::prp::{self, Lan, Trailer};
 use wire::redundancy_tag::RedundancyTag;
 
 use crate::pools::{MACS, NUMBERS};
@@ -21,6 +22,18 @@ pub fn draw(random: &mut Random, templates: &[Template]) -> Vec<u8> {
         template.vary(random);
     }
     let mut frame = build(random, &template);
+    if random.percent(15) {
+        let trailer = Trailer {
+            sequence: random.pick(&NUMBERS),
+            lan: random.pick(&[Lan::A, Lan::B]),
+        };
+        prp::append(&mut frame, trailer).expect("a frame is short");
+        // As where bits flip: in a number, a LAN, a size or the suffix.
+        if random.percent(20) {
+            let at = frame.len() - random.between(1, prp::TRAILER_LENGTH);
+            frame[at] ^= 1 << random.below(8);
+        }
+    }
     spoil(random, &mut frame);
     frame
 }

@@ -20,6 +20,7 @@ use scenario::{
 };
 use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::{EtherType, MacAddress};
+use wire::openflow::taktos::SequenceEncoding;
 use wire::openflow::{DatapathId, PortNumber};
 
 /// How many entries a flow may have in one switch: with its answers and guards, on its way and
@@ -357,7 +358,12 @@ fn protection(flow: &Flow) -> Protection {
     };
     match flow.protection {
         scenario::Protection::None => Protection::None,
-        scenario::Protection::Seamless => Protection::Seamless,
+        scenario::Protection::Seamless { by_prp } => Protection::Seamless {
+            encoding: match by_prp {
+                false => SequenceEncoding::RTag,
+                true => SequenceEncoding::Prp,
+            },
+        },
         scenario::Protection::Restore {
             interruption,
             covers_any_fault,

@@ -10,11 +10,10 @@ use certificate::document::{
     BestEffort, Changes, Demand, End, Figures, Frames, Host, Link, Network, Profile, Protection,
     Service, Switch,
 };
-use controller::neighbour_sessions;
 use controller::northbound::{Requirement, Traffic};
+use controller::{neighbour_sessions, seamless};
 use scenario::{Flow, Scenario, Strategy, SwitchIndex, Treatment};
 use units::Delay;
-use wire::redundancy_tag;
 
 use super::{modes, plan};
 
@@ -183,10 +182,10 @@ fn demand(asked: &Requirement, by_level: Vec<AtLevel>) -> Option<Demand> {
             controller::northbound::Protection::None => Protection::None,
             controller::northbound::Protection::Restore { .. } => Protection::Restore,
             controller::northbound::Protection::FastFailover { .. } => Protection::FastFailover,
-            controller::northbound::Protection::Seamless => Protection::Copies,
+            controller::northbound::Protection::Seamless { .. } => Protection::Copies,
         },
         tag_bit: match asked.protection {
-            controller::northbound::Protection::Seamless => redundancy_tag::LENGTH as u64 * 8,
+            controller::northbound::Protection::Seamless { .. } => seamless::added(asked).as_bits(),
             _ => 0,
         },
         bfd_interval_ps: neighbour_sessions::interval_for(asked.protection)

@@ -20,11 +20,19 @@ const EXAMPLE: &str = include_str!("../../../../scenarios/seamless.toml");
 #[test]
 fn the_example_loses_nothing_by_either_cut() {
     for engine in [SimEngine::Tables, SimEngine::Compiled] {
-        let report = run(EXAMPLE, engine);
+        for text in [EXAMPLE.to_owned(), by_prp(EXAMPLE)] {
+            let report = run(&text, engine);
 
-        let flow = unbroken(&report);
-        assert!(flow.sent >= 15_900, "{}", flow.sent);
+            let flow = unbroken(&report);
+            assert!(flow.sent >= 15_900, "{}", flow.sent);
+        }
     }
+}
+
+/// Returns the same with the numbers in trailers (IEC 62439-3).
+fn by_prp(text: &str) -> String {
+    let protection = "protection = \"seamless\"\n";
+    text.replace(protection, &format!("{protection}encoding = \"prp\"\n"))
 }
 
 /// Cuts of drawn links at drawn moments, each healed before the next: what both ways
@@ -34,6 +42,7 @@ fn single_cuts_at_any_moment_lose_nothing_and_double_nothing() {
     for seed in 0..12 {
         let mut random = Seeded::new(seed);
         let text = drawn(&mut random);
+        let text = if seed % 2 == 0 { text } else { by_prp(&text) };
 
         let report = run(&text, SimEngine::Tables);
 
@@ -42,8 +51,9 @@ fn single_cuts_at_any_moment_lose_nothing_and_double_nothing() {
     }
 }
 
-/// The same with real frames to several receivers, forwarded by the kernel. How late they are is the machine's
-/// affair; that none is lost is not.
+/// The same with real frames to several receivers, forwarded by the kernel: of one flow with
+/// tags, and of one with trailers. How late they are is the machine's affair; that none is lost
+/// is not.
 #[test]
 fn in_namespaces_the_kernel_loses_nothing_by_either_cut() {
     if let Some(refusal) = lab::switches::kernel_refuses() {
@@ -53,14 +63,18 @@ fn in_namespaces_the_kernel_loses_nothing_by_either_cut() {
         return;
     }
 
-    let text = to_several(EXAMPLE, &mut Seeded::new(1));
+    let (before, rest) = EXAMPLE.split_once("[flows.sv]\n").unwrap();
+    let (flow, events) = rest.split_once("\n\n").unwrap();
+    let other = by_prp(&format!("[flows.parallel]\n{flow}\n"));
+    let text = format!("{before}[flows.sv]\n{flow}\n\n{other}\n{events}");
+    let text = to_several(&text, &mut Seeded::new(1));
     let report = run_at(&text, WorldChoice::Lab(Forwarding::Kernel));
 
-    let [flow] = &report.flows[..] else {
-        panic!("there is one flow")
-    };
-    assert!(flow.received > 10_000, "{}", flow.received);
-    assert_eq!((flow.lost - flow.unseen, flow.duplicates), (0, 0));
+    assert_eq!(report.flows.len(), 2);
+    for flow in &report.flows {
+        assert!(flow.received > 10_000, "{}", flow.received);
+        assert_eq!((flow.lost - flow.unseen, flow.duplicates), (0, 0));
+    }
 }
 
 #[test]
@@ -153,6 +167,7 @@ fn several_receivers_lose_nothing_by_cuts_at_any_moment() {
             .choose(&[SimEngine::Tables, SimEngine::Compiled])
             .unwrap();
         let text = to_several(&drawn(&mut random), &mut random);
+        let text = if seed % 2 == 0 { text } else { by_prp(&text) };
 
         let report = run(&text, engine);
 

@@ -129,6 +129,7 @@ pub(crate) static FLOW: TableShape = TableShape {
         PROTECTION,
         INTERRUPTION,
         COVERS,
+        ENCODING,
         EXCESS,
         key(
             "modes",
@@ -239,6 +240,7 @@ pub(crate) static FLOW_SET: TableShape = TableShape {
         PROTECTION,
         INTERRUPTION,
         COVERS,
+        ENCODING,
         EXCESS,
     ],
 };
@@ -318,6 +320,7 @@ pub(crate) static FLOW_IMPORT: TableShape = TableShape {
         PROTECTION,
         INTERRUPTION,
         COVERS,
+        ENCODING,
         EXCESS,
     ],
 };
@@ -414,6 +417,22 @@ const PROTECTION: KeyShape = key(
      `interruption`, which (\"heart-beat\", of Sampled Values) may be a few periods and covers \
      links that bring nothing in one direction, or (\"seamless\", with a deadline) no frame is lost, \
      since two ways carry it at the same time; default \"none\"",
+);
+
+/// The word for numbers in trailers.
+pub(crate) const ENCODING_PRP: &str = "prp";
+
+static ENCODINGS: WordChoice = WordChoice {
+    what: "encoding",
+    words: &["r-tag", ENCODING_PRP],
+};
+
+const ENCODING: KeyShape = key(
+    "encoding",
+    Optional,
+    ValueShape::Choice(&ENCODINGS),
+    "where frames of a seamless flow have their numbers: in redundancy tags (IEEE 802.1CB) or in \
+     trailers of PRP (IEC 62439-3); default \"r-tag\"",
 );
 
 const COVERS: KeyShape = key(

@@ -2,7 +2,7 @@
 
 use crate::Protection;
 use crate::format::{
-    COVERS_ANY, EXCESS_BEST_EFFORT, PROTECTION_FAST_FAILOVER, PROTECTION_HEART_BEAT,
+    COVERS_ANY, ENCODING_PRP, EXCESS_BEST_EFFORT, PROTECTION_FAST_FAILOVER, PROTECTION_HEART_BEAT,
     PROTECTION_RESTORE, PROTECTION_SEAMLESS,
 };
 use crate::mistake::Mistake;
@@ -33,6 +33,14 @@ pub(super) fn protection(record: &LayeredTable<'_>, problems: &mut Problems) -> 
             problems.report(record.place_of(key), mistake);
         }
     }
+    let is_seamless = wanted == Some(PROTECTION_SEAMLESS);
+    if !is_seamless && record.has("encoding") {
+        let mistake = Mistake::Contradiction {
+            sentence: "only frames of seamless flows are numbered".to_owned(),
+            help: "add `protection = \"seamless\"`, or leave `encoding` out".to_owned(),
+        };
+        problems.report(record.place_of("encoding"), mistake);
+    }
     let covers_any_fault = record.choice("covers") == Some(COVERS_ANY);
     if beats && record.has("covers") && !covers_any_fault {
         let mistake = Mistake::Contradiction {
@@ -51,9 +59,9 @@ pub(super) fn protection(record: &LayeredTable<'_>, problems: &mut Problems) -> 
             interruption,
             covers_any_fault,
         },
-        Some(_) | None if record.choice("protection") == Some(PROTECTION_SEAMLESS) => {
-            Protection::Seamless
-        }
+        Some(_) | None if is_seamless => Protection::Seamless {
+            by_prp: record.choice("encoding") == Some(ENCODING_PRP),
+        },
         Some(_) | None => Protection::None,
     }
 }

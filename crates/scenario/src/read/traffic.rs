@@ -169,7 +169,14 @@ impl TrafficKind {
             "min_spacing",
             "changes",
         ];
-        const PROMISE: [&str; 5] = ["deadline", "protection", "interruption", "covers", "excess"];
+        const PROMISE: [&str; 6] = [
+            "deadline",
+            "protection",
+            "interruption",
+            "covers",
+            "encoding",
+            "excess",
+        ];
         let facts = self.facts();
         let promised = self != Self::BestEffort;
         for (key, place) in record.own_keys() {

@@ -18,6 +18,7 @@ use sim::parts::{End, LinkPart, Node, Processing, SwitchPart};
 use sim::servers::random::Random;
 use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::{EtherType, MacAddress, VlanTag, wire_size};
+use wire::openflow::taktos::SequenceEncoding;
 use wire::openflow::{DatapathId, PortNumber};
 
 /// How long a flow may be interrupted.
@@ -459,7 +460,12 @@ impl Blueprint {
                     covers: Cover::CarrierLoss,
                     heart_beat: None,
                 },
-                HealedBy::Copies => Protection::Seamless,
+                HealedBy::Copies => Protection::Seamless {
+                    encoding: match self.links.len() % 2 {
+                        0 => SequenceEncoding::Prp,
+                        _ => SequenceEncoding::RTag,
+                    },
+                },
                 HealedBy::SwitchesWhateverFails => Protection::FastFailover {
                     interruption: INTERRUPTION,
                     covers: Cover::Any,

@@ -22,6 +22,7 @@ mod second_ways;
 mod silence;
 mod states;
 mod stays;
+mod supervision;
 
 use std::num::NonZeroU32;
 use std::ops::RangeInclusive;

@@ -15,6 +15,7 @@ use sim::world::Counts;
 use sim::{Engine, World};
 use units::{BitRate, Duration, Instant};
 use wire::ethernet::wire_size;
+use wire::openflow::taktos::NodeReport;
 
 use crate::blueprint::{
     BEST_EFFORT, Blueprint, Claimed, INTERRUPTION, Kind, Wish, group, host_ip, host_mac, udp_port,
@@ -40,6 +41,8 @@ pub struct Outcome {
     /// The list of flows at the end.
     pub summaries: Vec<FlowSummary>,
     pub counts: Counts,
+    /// The stations that each switch heard of at the end, by PRP.
+    pub nodes: Vec<Vec<NodeReport>>,
 }
 
 pub struct Flow {
@@ -141,6 +144,8 @@ fn observe(
         panic!("a list of flows was asked for");
     };
     let counts = world.counts();
+    let switches = 0..blueprint.parts().switches.len();
+    let nodes = switches.map(|switch| world.nodes(switch)).collect();
     let mut records = world.finish().flows;
     let intruders = records.split_off(admitted.len());
     let flows = admitted.into_iter().zip(records);
@@ -158,6 +163,7 @@ fn observe(
         answers,
         summaries,
         counts,
+        nodes,
     }
 }
 

@@ -168,7 +168,8 @@ fn copies(egress: &Egress, actions: &[Action]) -> u32 {
         | Action::ModeArrange
         | Action::QueuedFrame(_)
         | Action::Sequence(_)
-        | Action::Eliminate(_) => false,
+        | Action::Eliminate(_)
+        | Action::Trailer(_) => false,
     });
     match floods {
         true => u32::try_from(egress.ports.len()).expect("there are at most 256 ports"),

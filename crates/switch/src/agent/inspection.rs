@@ -21,7 +21,7 @@ use super::modes::send_monitors;
 use super::police::PolicedDump;
 use super::session::{ConnectionId, Session};
 use super::statistics::PART_LOOKS;
-use super::streams::StreamDump;
+use super::streams::{StreamDump, send_nodes};
 use super::sweep::{Cursor, SweptPlace};
 use crate::cost;
 use crate::pipeline::Pipeline;
@@ -101,6 +101,7 @@ impl Agent {
                 session.dump = Some(Dump::Streams(StreamDump::new(transaction)));
             }
             Question::Sessions => send_sessions(pipeline, session, transaction),
+            Question::Nodes => send_nodes(now, pipeline, session, transaction),
             Question::Hops => session.dump = Some(Dump::Hops(HopDump::new(transaction))),
         }
         Ok(())

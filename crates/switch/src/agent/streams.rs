@@ -2,7 +2,7 @@
 //! (`docs/openflow-extension.md`).
 
 use units::{Duration, Instant};
-use wire::openflow::taktos::{Answer, StreamEvent, StreamHandle};
+use wire::openflow::taktos::{Answer, NodeReply, StreamEvent, StreamHandle};
 use wire::openflow::{Message, PortStatusReason, Sequence, TransactionId};
 
 use super::Agent;
@@ -12,7 +12,8 @@ use super::statistics::PART_LOOKS;
 use crate::pipeline::Pipeline;
 
 /// How often it is looked whether all ways bring copies: the default of
-/// `frerSeqRcvyLatentErrorPeriod`, IEEE 802.1CB clause 10.4.1.12.2.
+/// `frerSeqRcvyLatentErrorPeriod`, IEEE 802.1CB clause 10.4.1.12.2. And how often it is said
+/// that stations are there: `LifeCheckInterval`, IEC 62439-3 clause 4.
 const LOOK: Duration = Duration::from_secs(2);
 /// The most events of one look.
 const EVENTS_MAX: usize = 64;
@@ -42,6 +43,7 @@ impl Agent {
             return;
         }
         self.streams_due = Some(now + LOOK);
+        pipeline.supervise(now);
         let found = pipeline.egress.streams.find_latent_errors();
         for error in found.into_iter().take(EVENTS_MAX) {
             let Some(report) = pipeline.egress.streams.report(error.stream) else {
@@ -87,4 +89,20 @@ impl StreamDump {
         send(session, self.transaction, part, &answer);
         (part == Part::MoreFollows).then_some(self)
     }
+}
+
+/// Tells which stations said to be there, by PRP.
+pub(super) fn send_nodes(
+    now: Instant,
+    pipeline: &Pipeline,
+    session: &mut Session,
+    transaction: TransactionId,
+) {
+    let nodes = &pipeline.egress.nodes;
+    let reports: Vec<_> = nodes.reports(now).collect();
+    let answer = Answer::Nodes(NodeReply {
+        counters: nodes.counters,
+        nodes: Sequence::of(&reports),
+    });
+    send(session, transaction, Part::Last, &answer);
 }

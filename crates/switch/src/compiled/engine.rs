@@ -7,7 +7,7 @@
 //! changed, and what queues do is the core's code here and the program's there.
 
 use units::Instant;
-use wire::openflow::taktos::{Eliminate, MonitorId, StreamHandle};
+use wire::openflow::taktos::{Eliminate, MonitorId, StreamHandle, TrailerAction};
 use wire::openflow::{Cookie, GroupId, PacketInReason, TableId};
 
 use super::form::Form;
@@ -15,7 +15,7 @@ use super::layout::{Region, flag, limit, lookup, settings, tally, total};
 use super::meters::MeterForms;
 use super::operations::Meanings;
 use super::walk::{Found, Step, ToCore, Walk};
-use crate::action::{Action, Pop, Program};
+use crate::action::{Action, Program};
 use crate::egress::{Egress, FrameOutcome};
 use crate::group_table::GroupIndex;
 use crate::hops::Owner;
@@ -273,7 +273,7 @@ impl Egress {
         if passing == Passing::Dropped {
             return Err(WalkEnd::Known);
         }
-        if how.strips_tag && self.pop(packet, Pop::Redundancy) == FrameOutcome::Ends {
+        if how.strips_tag && self.strip(packet, how.encoding) == FrameOutcome::Ends {
             return Err(WalkEnd::Core);
         }
         Ok(())
@@ -290,12 +290,24 @@ impl Egress {
     ) -> Result<(), WalkEnd> {
         for &action in &program.apply {
             let changes = match action {
-                Action::Push(_) | Action::EnsureTag | Action::Pop(_) | Action::SetField(_) => true,
+                Action::Push(_)
+                | Action::EnsureTag
+                | Action::Pop(_)
+                | Action::SetField(_)
+                | Action::Trailer(TrailerAction::Lan(_)) => true,
                 Action::ModeArrange => return Err(WalkEnd::Known),
                 Action::Sequence(stream) => {
                     let number = self.streams.next(stream).ok_or(WalkEnd::Core)?;
                     verdicts.extend(number.to_be_bytes());
                     if self.put_number(packet, number) == FrameOutcome::Ends {
+                        return Err(WalkEnd::Core);
+                    }
+                    false
+                }
+                Action::Trailer(TrailerAction::Number(stream)) => {
+                    let number = self.streams.next(stream).ok_or(WalkEnd::Core)?;
+                    verdicts.extend(number.to_be_bytes());
+                    if self.put_trailer(packet, number) == FrameOutcome::Ends {
                         return Err(WalkEnd::Core);
                     }
                     false
@@ -311,7 +323,8 @@ impl Egress {
                 | Action::CopyTtl(_)
                 | Action::Group(_)
                 | Action::FlowMonitor(_)
-                | Action::QueuedFrame(_) => false,
+                | Action::QueuedFrame(_)
+                | Action::Trailer(TrailerAction::Supervise) => false,
             };
             if changes && self.execute(now, packet, action) == FrameOutcome::Ends {
                 return Err(WalkEnd::Core);

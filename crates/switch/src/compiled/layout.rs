@@ -21,7 +21,7 @@ pub mod modes;
 pub mod monitor;
 
 /// The version of the layout.
-pub const VERSION: u64 = 8;
+pub const VERSION: u64 = 9;
 
 /// A generation that never comes.
 pub const NEVER: u64 = u64::MAX;
@@ -155,7 +155,7 @@ impl Region {
             Self::Monitors => 48,
             Self::HopKeys => 8,
             Self::Hops => 96,
-            Self::Streams => 16,
+            Self::Streams => 32,
             Self::FrameTimes => 24,
         }
     }
@@ -247,6 +247,8 @@ pub mod need {
     pub const BACKBONE: u64 = 1 << 6;
     /// What the checksum of layer 4 covers, since an action changes that.
     pub const SUMS: u64 = 1 << 7;
+    /// The trailer of PRP.
+    pub const TRAILER: u64 = 1 << 8;
 }
 
 /// Words of a record of [`Region::Busy`].
@@ -441,6 +443,10 @@ pub mod operation {
     /// of [`super::eliminate`] in the value, the time after which numbers are forgotten in
     /// the second one, in nanoseconds.
     pub const ELIMINATE: u8 = 33;
+    /// Give the frame the next number of the stream in place `number`, in a trailer.
+    pub const TRAILER: u8 = 34;
+    /// Have the trailer of the frame name LAN `number`: 10 or 11.
+    pub const TRAILER_LAN: u8 = 35;
 }
 
 /// What the value of an action says that ends copies.
@@ -451,8 +457,12 @@ pub mod eliminate {
     pub const VECTOR: u64 = 1 << 8;
     /// Frames without a number pass.
     pub const TAKES_UNNUMBERED: u64 = 1 << 9;
-    /// Frames that pass lose their tag.
+    /// Frames that pass lose their tag or trailer.
     pub const STRIPS_TAG: u64 = 1 << 10;
+    /// It is that of duplicate discard.
+    pub const DUPLICATE_DISCARD: u64 = 1 << 11;
+    /// Numbers stand in trailers.
+    pub const IN_TRAILER: u64 = 1 << 12;
 }
 
 /// Words of a record of [`Region::Streams`]; `streams::recovery` says what they mean.
@@ -476,6 +486,11 @@ pub mod stream {
     pub const RESETS: usize = 12;
     /// Which stream it is, plus one; zero if the place is free.
     pub const HANDLE: usize = 13;
+    /// The numbers of the frames that were handed on last, the last one in the lowest bits of
+    /// the first word: for duplicate discard.
+    pub const RECENT: usize = 16;
+    /// How many words hold them.
+    pub const RECENT_WORDS: usize = 16;
 
     /// There is a greatest number.
     pub const KNOWN: u64 = 1 << 16;

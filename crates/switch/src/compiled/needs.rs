@@ -2,6 +2,7 @@
 
 use wire::ethernet::EtherType;
 use wire::openflow::GroupType;
+use wire::openflow::taktos::{SequenceEncoding, TrailerAction};
 
 use super::layout::need;
 use crate::action::{Action, FieldValue};
@@ -9,7 +10,7 @@ use crate::flow_table::Rule;
 use crate::group_table::GroupConfig;
 use crate::packet_key::{PacketKey, field};
 
-const BITS: usize = 8;
+const BITS: usize = 9;
 
 /// How many entries, groups and meters need which part.
 #[derive(Debug, Default)]
@@ -85,13 +86,22 @@ pub(super) fn of_actions(actions: &[Action]) -> u64 {
         .fold(0, |all, action| all | of_action(*action))
 }
 
+const fn is_about_trailers(action: Action) -> bool {
+    match action {
+        Action::Trailer(TrailerAction::Number(_) | TrailerAction::Lan(_)) => true,
+        Action::Eliminate(how) => matches!(how.encoding, SequenceEncoding::Prp),
+        _ => false,
+    }
+}
+
 fn of_action(action: Action) -> u64 {
     let value = match action {
         Action::SetField(value) => value,
         Action::FlowMonitor(_) => return need::NETWORK | need::TRANSPORT,
-        // A tag moves what a card would make a checksum of.
-        Action::Sequence(_) | Action::Eliminate(_) => {
-            return need::NETWORK | need::TRANSPORT | need::SUMS;
+        // A tag or trailer moves what a card would make a checksum of.
+        Action::Sequence(_) | Action::Eliminate(_) | Action::Trailer(_) => {
+            let trailer = when(is_about_trailers(action), need::TRAILER);
+            return need::NETWORK | need::TRANSPORT | need::SUMS | trailer;
         }
         // Whoever reads anything behind the type reads enough.
         Action::ModeArrange => return need::NETWORK,

@@ -12,8 +12,10 @@ use crate::packet_key::halves;
 use crate::port::PortIndex;
 use wire::openflow::GroupId;
 use wire::openflow::taktos::{
-    CoreReason as Reason, Eliminate, MonitorId, QueuedFrameActions, RecoveryAlgorithm, StreamHandle,
+    CoreReason as Reason, Eliminate, MonitorId, QueuedFrameActions, RecoveryAlgorithm,
+    SequenceEncoding, StreamHandle, TrailerAction,
 };
+use wire::prp::Lan;
 
 /// The words of an action: the first ones of its record.
 pub(super) type ActionWords = [u64; 3];
@@ -155,6 +157,14 @@ fn operation_of(action: Action, places: &impl Places) -> Result<PackedOperation,
                 places.stream(how.stream).ok_or(Reason::Room)?,
             )
         },
+        Action::Trailer(TrailerAction::Number(stream)) => {
+            let place = places.stream(stream).ok_or(Reason::Room)?;
+            PackedOperation::with_number(operation::TRAILER, place)
+        }
+        Action::Trailer(TrailerAction::Supervise) => return Err(Reason::Change),
+        Action::Trailer(TrailerAction::Lan(lan)) => {
+            PackedOperation::with_number(operation::TRAILER_LAN, lan.number())
+        }
     })
 }
 
@@ -167,6 +177,11 @@ fn eliminate_words(how: &Eliminate) -> [u64; 2] {
         ),
         (how.takes_unnumbered, eliminate::TAKES_UNNUMBERED),
         (how.strips_tag, eliminate::STRIPS_TAG),
+        (
+            how.algorithm == RecoveryAlgorithm::DuplicateDiscard,
+            eliminate::DUPLICATE_DISCARD,
+        ),
+        (how.encoding == SequenceEncoding::Prp, eliminate::IN_TRAILER),
     ];
     let bits = bits.iter().filter(|(is_so, _)| *is_so);
     let bits: u64 = bits.map(|(_, bit)| bit).sum();
@@ -175,9 +190,13 @@ fn eliminate_words(how: &Eliminate) -> [u64; 2] {
 
 /// Returns how copies are ended, which ways are watched left out: walks do not do that.
 fn eliminate_of(stream: StreamHandle, value: u64, reset: u64) -> Option<Eliminate> {
-    let algorithm = match value & eliminate::VECTOR {
-        0 => RecoveryAlgorithm::Match,
-        _ => RecoveryAlgorithm::Vector,
+    let algorithm = match (
+        value & eliminate::VECTOR,
+        value & eliminate::DUPLICATE_DISCARD,
+    ) {
+        (0, 0) => RecoveryAlgorithm::Match,
+        (0, _) => RecoveryAlgorithm::DuplicateDiscard,
+        (..) => RecoveryAlgorithm::Vector,
     };
     Some(Eliminate {
         stream,
@@ -186,6 +205,10 @@ fn eliminate_of(stream: StreamHandle, value: u64, reset: u64) -> Option<Eliminat
         reset: Duration::from_ns(reset),
         takes_unnumbered: value & eliminate::TAKES_UNNUMBERED != 0,
         strips_tag: value & eliminate::STRIPS_TAG != 0,
+        encoding: match value & eliminate::IN_TRAILER {
+            0 => SequenceEncoding::RTag,
+            _ => SequenceEncoding::Prp,
+        },
         ways: None,
         tolerance: 0,
     })
@@ -299,6 +322,11 @@ pub(super) fn action_of(words: ActionWords, means: &impl Meanings) -> Option<Act
         operation::QUEUED_FATE => Action::QueuedFrame(QueuedFrameActions::from_number(number)?),
         operation::SEQUENCE => Action::Sequence(means.stream(number)?),
         operation::ELIMINATE => Action::Eliminate(eliminate_of(means.stream(number)?, value, low)?),
+        operation::TRAILER => Action::Trailer(TrailerAction::Number(means.stream(number)?)),
+        operation::TRAILER_LAN => {
+            let lan = Lan::from_number(u16::try_from(number).ok()?)?;
+            Action::Trailer(TrailerAction::Lan(lan))
+        }
         operation::SET_L4_SRC => {
             let transport = Transport::of_protocol(protocol)?;
             Action::SetField(FieldValue::L4Src(transport, u16::try_from(value).ok()?))

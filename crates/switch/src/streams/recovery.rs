@@ -8,6 +8,11 @@
 //! forgets all and takes the next frame whatever its number is, so a sender that begins
 //! anew, or comes back after longer than numbers last, is heard again.
 //!
+//! Duplicate discard remembers the numbers of the last frames that were handed on, as many as
+//! the history is long. A sender of PRP (IEC 62439-3) counts all that it sends by one counter,
+//! so that the next number of a stream may be any; and any is new that is not remembered.
+//! There are no rogue frames, then, and nobody knows how many are lost.
+//!
 //! # Differs from the standard
 //!
 //! A reset is noticed when the next frame comes, not by a timer: nobody could tell the
@@ -16,6 +21,8 @@
 
 use units::Instant;
 use wire::openflow::taktos::{Eliminate, RecoveryAlgorithm};
+
+use crate::compiled::layout::stream::RECENT_WORDS;
 
 /// What becomes of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +51,9 @@ pub(crate) struct Recovery {
     pub(crate) lost: u64,
     pub(crate) unnumbered: u64,
     pub(crate) resets: u64,
+    /// The numbers that were handed on last, the last one in the lowest bits of the first word:
+    /// as many as `span` says.
+    pub(crate) recent: [u64; RECENT_WORDS],
 }
 
 impl Recovery {
@@ -63,12 +73,14 @@ impl Recovery {
         }
         let Some(last) = self.last else {
             (self.history, self.span) = (1, 1);
+            self.recent[0] = u64::from(number);
             return self.pass(at, number);
         };
         let step = number.wrapping_sub(last).cast_signed();
         match how.algorithm {
             RecoveryAlgorithm::Match => self.compare(at, number, step),
             RecoveryAlgorithm::Vector => self.look_up(how, at, number, step),
+            RecoveryAlgorithm::DuplicateDiscard => self.discard(how, at, number, step),
         }
     }
 
@@ -105,6 +117,35 @@ impl Recovery {
         self.heard = at;
         self.passed += 1;
         Passing::Passes
+    }
+
+    /// Duplicate discard, IEC 62439-3 clause 4.2.7.
+    fn discard(&mut self, how: &Eliminate, at: Instant, number: u16, step: i16) -> Passing {
+        let known = self.span.min(u32::from(how.history));
+        if self.recent_numbers(known).any(|recent| recent == number) {
+            self.discarded += 1;
+            return Passing::Dropped;
+        }
+        self.out_of_order += u64::from(step < 0);
+        let mut carried = u64::from(number);
+        for word in &mut self.recent {
+            (*word, carried) = (
+                *word << u16::BITS | carried,
+                *word >> (u64::BITS - u16::BITS),
+            );
+        }
+        self.span = u64::BITS.min(self.span + 1);
+        self.pass(at, number)
+    }
+
+    /// Returns that many of the numbers that were handed on last, the last one first.
+    fn recent_numbers(&self, count: u32) -> impl Iterator<Item = u16> {
+        let words = self.recent.iter().copied();
+        let numbers = words.flat_map(|word| {
+            let [a, b, c, d, e, f, g, h] = word.to_le_bytes();
+            [[a, b], [c, d], [e, f], [g, h]].map(u16::from_le_bytes)
+        });
+        numbers.take(usize::try_from(count).expect("32 bits fit"))
     }
 
     /// Moves the history on, counts what goes out of it without having come, and notes the

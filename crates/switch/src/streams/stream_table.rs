@@ -5,7 +5,9 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use units::Instant;
-use wire::openflow::taktos::{Eliminate, StreamCounters, StreamHandle, StreamReport};
+use wire::openflow::taktos::{
+    Eliminate, RecoveryAlgorithm, StreamCounters, StreamHandle, StreamReport,
+};
 
 use super::STREAMS_MAX;
 use super::recovery::{Passing, Recovery};
@@ -228,8 +230,15 @@ impl StreamTable {
         let record = self.record(place);
         record.locked(stream::LOCK, || {
             let mut recovery = Recovery::of_words(record.read(stream::HISTORY));
+            let looks_back = how.algorithm == RecoveryAlgorithm::DuplicateDiscard;
+            if looks_back {
+                recovery.recent = record.read(stream::RECENT);
+            }
             let passing = recovery.take(how, at, number);
             record.write(stream::HISTORY, &recovery.words());
+            if looks_back {
+                record.write(stream::RECENT, &recovery.recent);
+            }
             passing
         })
     }
@@ -303,6 +312,7 @@ fn record_of(words: &dyn Words, place: u32) -> Record<'_> {
 }
 
 impl Recovery {
+    /// Returns what is remembered, but for the numbers that were handed on last.
     fn of_words(words: [u64; WORDS]) -> Self {
         let [
             history,
@@ -331,6 +341,7 @@ impl Recovery {
             lost,
             unnumbered,
             resets,
+            recent: [0; stream::RECENT_WORDS],
         }
     }
 

@@ -34,6 +34,7 @@ mod slices;
 mod statistics;
 mod streams;
 mod table_features;
+mod trailers;
 mod version10;
 mod ways;
 mod world;

@@ -8,7 +8,8 @@ use units::Duration;
 use wire::ethernet::EtherType;
 use wire::openflow::multipart::{MultipartRequest, ReplyBody, RequestBody};
 use wire::openflow::taktos::{
-    Answer as Told, Eliminate, Question, RecoveryAlgorithm, StreamEvent, StreamHandle, StreamReport,
+    Answer as Told, Eliminate, Question, RecoveryAlgorithm, SequenceEncoding, StreamEvent,
+    StreamHandle, StreamReport,
 };
 use wire::openflow::{
     Action, Actions, BadAction, Bucket, BufferId, BundleControlKind, ErrorKind, Fields, FlowMod,
@@ -22,7 +23,7 @@ use crate::compiled::{compiled, publish};
 use crate::frames::{frame, tagged, udp};
 use crate::world::{Answer, CONTROLLER, World, from, output, unpaced};
 
-const STREAM: StreamHandle = StreamHandle(0x0700_0001);
+pub const STREAM: StreamHandle = StreamHandle(0x0700_0001);
 const HOW: Eliminate = Eliminate {
     stream: STREAM,
     algorithm: RecoveryAlgorithm::Vector,
@@ -30,18 +31,19 @@ const HOW: Eliminate = Eliminate {
     reset: Duration::from_ms(100),
     takes_unnumbered: false,
     strips_tag: true,
+    encoding: SequenceEncoding::RTag,
     ways: Some(2),
     tolerance: 4,
 };
 
 /// A switch that frames go through in one of the engines.
-struct Bench {
-    world: World,
+pub struct Bench {
+    pub world: World,
     is_compiled: bool,
 }
 
 impl Bench {
-    fn both() -> [Self; 2] {
+    pub fn both() -> [Self; 2] {
         [false, true].map(|is_compiled| {
             let world = match is_compiled {
                 true => compiled(unpaced(), 64, Overflow::ToCore),
@@ -51,7 +53,7 @@ impl Bench {
         })
     }
 
-    fn add(&mut self, fields: &[MatchField], actions: &[Action]) {
+    pub fn add(&mut self, fields: &[MatchField], actions: &[Action]) {
         self.world.add(7, fields, actions);
         if self.is_compiled {
             publish(&mut self.world);
@@ -67,14 +69,14 @@ impl Bench {
     }
 
     /// Hands on once through port 1 what comes by ports 2 and 3.
-    fn eliminates(&mut self, how: Eliminate) {
+    pub fn eliminates(&mut self, how: Eliminate) {
         for port in [2, 3] {
             self.add(&[from(port)], &[Action::Eliminate(how), output(1)]);
         }
     }
 
     /// Returns what leaves of a frame.
-    fn send(&mut self, port: u32, bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
+    pub fn send(&mut self, port: u32, bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
         match self.is_compiled {
             false => self.world.frame(port, bytes),
             true => {
@@ -89,7 +91,7 @@ impl Bench {
         self.world.take_sent()
     }
 
-    fn report(&mut self) -> StreamReport {
+    pub fn report(&mut self) -> StreamReport {
         let [report] = reports(&mut self.world)[..] else {
             panic!("there is one stream")
         };

@@ -54,6 +54,8 @@ enum TopicName {
     Hops,
     /// What was counted of streams that go over several ways.
     Streams,
+    /// Which stations said to be there, by PRP (IEC 62439-3).
+    Nodes,
     /// Whether neighbours are there that are asked for it (BFD).
     Bfd,
 }
@@ -75,6 +77,7 @@ impl From<TopicName> for Topic {
             TopicName::Monitors => Self::Monitors,
             TopicName::Hops => Self::Hops,
             TopicName::Streams => Self::Streams,
+            TopicName::Nodes => Self::Nodes,
             TopicName::Bfd => Self::Bfd,
         }
     }

@@ -5,7 +5,9 @@ use std::fmt::{Display, LowerHex};
 
 use serde_json::{Map, Value};
 use wire::openflow::oxm::{Masked, VlanMatch};
-use wire::openflow::taktos::{Eliminate, ExceedAction, Police, RecoveryAlgorithm};
+use wire::openflow::taktos::{
+    Eliminate, ExceedAction, Police, RecoveryAlgorithm, SequenceEncoding, TrailerAction,
+};
 use wire::openflow::{
     Action, Actions, Band, Bucket, ControllerLength, DecodeError, FieldKind, Fields, GroupId,
     GroupType, Instruction, Instructions, MatchField, MeterId, PortNumber,
@@ -108,6 +110,9 @@ pub fn action(action: &Action) -> String {
         Action::Police(police) => police_words(police),
         Action::Sequence(stream) => format!("sequence:{:#x}", stream.0),
         Action::Eliminate(how) => eliminate_words(how),
+        Action::Trailer(TrailerAction::Number(stream)) => format!("trailer:{:#x}", stream.0),
+        Action::Trailer(TrailerAction::Supervise) => "supervise".to_owned(),
+        Action::Trailer(TrailerAction::Lan(lan)) => format!("trailer_lan:{:#x}", lan.number()),
     }
 }
 
@@ -115,6 +120,11 @@ fn eliminate_words(how: &Eliminate) -> String {
     let algorithm = match how.algorithm {
         RecoveryAlgorithm::Match => "match".to_owned(),
         RecoveryAlgorithm::Vector => format!("history={}", how.history),
+        RecoveryAlgorithm::DuplicateDiscard => format!("duplicate-discard={}", how.history),
+    };
+    let encoding = match how.encoding {
+        SequenceEncoding::RTag => "",
+        SequenceEncoding::Prp => ",prp",
     };
     let strips = if how.strips_tag { ",strip" } else { "" };
     let takes = if how.takes_unnumbered {
@@ -123,7 +133,7 @@ fn eliminate_words(how: &Eliminate) -> String {
         ""
     };
     format!(
-        "eliminate({:#x},{algorithm},reset={}{strips}{takes})",
+        "eliminate({:#x},{algorithm},reset={}{encoding}{strips}{takes})",
         how.stream.0, how.reset
     )
 }

@@ -276,7 +276,10 @@ fn treatment(text: &mut String, random: &mut Random, classes: &[&str]) {
         let interruption = random.pick(&[5, 50, 1_000]);
         let interruption = format!("interruption = \"{interruption} ms\"\n");
         text.push_str(&match random.below(6) {
-            0 => "protection = \"seamless\"\n".to_owned(),
+            0 => {
+                let encoding = random.pick(&["r-tag", "prp"]);
+                format!("protection = \"seamless\"\nencoding = \"{encoding}\"\n")
+            }
             1 => format!("protection = \"fast-failover\"\n{interruption}"),
             2 => format!("protection = \"fast-failover\"\n{interruption}covers = \"any\"\n"),
             _ => format!("protection = \"restore\"\n{interruption}"),

@@ -10,7 +10,7 @@ use std::thread;
 use lab::veth::Power;
 use rustix::process::Signal;
 use units::Duration;
-use wire::openflow::taktos::{Eliminate, RecoveryAlgorithm, StreamHandle};
+use wire::openflow::taktos::{Eliminate, RecoveryAlgorithm, SequenceEncoding, StreamHandle};
 use wire::openflow::{Action, GroupId, MatchField, PortNumber};
 
 use crate::kernel_engine::{LISTENED, start_or_skip, switch_or_skip};
@@ -183,6 +183,7 @@ fn streams_over_several_ways_go_on_with_the_numbers_that_they_had() {
         reset: Duration::from_secs(1000),
         takes_unnumbered: false,
         strips_tag: true,
+        encoding: SequenceEncoding::RTag,
         ways: None,
         tolerance: 0,
     });

@@ -1,10 +1,13 @@
 //! What is done with a frame (OF13 clause 7.2.5), the actions of ours included.
 
-use super::taktos::{self, Eliminate, MonitorId, Police, QueuedFrameActions, StreamHandle};
+use super::taktos::{
+    self, Eliminate, MonitorId, Police, QueuedFrameActions, StreamHandle, TrailerAction,
+};
 use super::{
     ActionError, DecodeError, Element, GroupId, MatchField, PortNumber, QueueId, Sequence,
 };
 use crate::ethernet::EtherType;
+use crate::prp::Lan;
 use crate::reader::Reader;
 use crate::writer::Writer;
 
@@ -25,6 +28,9 @@ const QUEUED_FATE: u16 = 3;
 const POLICE: u16 = 4;
 const SEQUENCE: u16 = 5;
 const ELIMINATE: u16 = 6;
+const TRAILER: u16 = 7;
+const TRAILER_LAN: u16 = 8;
+const SUPERVISE: u16 = 9;
 
 numbered! {
     /// Which action (`ofp_action_type`).
@@ -129,6 +135,9 @@ pub enum Action {
     Sequence(StreamHandle),
     /// Ends the frame if a copy of it was handed on before, of Taktos.
     Eliminate(Eliminate),
+    /// Numbers the frame in a trailer of PRP, or changes that trailer, of Taktos (IEC
+    /// 62439-3).
+    Trailer(TrailerAction),
 }
 
 impl Action {
@@ -221,6 +230,13 @@ impl Action {
         let argument = reader.u32()?;
         match kind {
             SEQUENCE => Ok(Self::Sequence(StreamHandle(argument))),
+            TRAILER => Ok(Self::Trailer(TrailerAction::Number(StreamHandle(argument)))),
+            TRAILER_LAN => {
+                let lan = u16::try_from(argument).ok().and_then(Lan::from_number);
+                let lan = lan.ok_or(ActionError::Argument)?;
+                Ok(Self::Trailer(TrailerAction::Lan(lan)))
+            }
+            SUPERVISE => Ok(Self::Trailer(TrailerAction::Supervise)),
             FLOW_MONITOR => Ok(Self::FlowMonitor(MonitorId(argument))),
             MODE_ARRANGE => Ok(Self::ModeArrange),
             QUEUED_FATE => QueuedFrameActions::from_number(argument)
@@ -279,6 +295,13 @@ impl Action {
             Self::ModeArrange => ours(&mut writer, MODE_ARRANGE, 0),
             Self::QueuedFrame(fates) => ours(&mut writer, QUEUED_FATE, fates.number()),
             Self::Sequence(StreamHandle(id)) => ours(&mut writer, SEQUENCE, id),
+            Self::Trailer(TrailerAction::Number(StreamHandle(id))) => {
+                ours(&mut writer, TRAILER, id)
+            }
+            Self::Trailer(TrailerAction::Lan(lan)) => {
+                ours(&mut writer, TRAILER_LAN, lan.number().into())
+            }
+            Self::Trailer(TrailerAction::Supervise) => ours(&mut writer, SUPERVISE, 0),
             Self::Eliminate(eliminate) => {
                 writer.u16(EXPERIMENTER).u16(Eliminate::ACTION_BYTES);
                 writer.u32(taktos::EXPERIMENTER).u16(ELIMINATE).zeros::<2>();

@@ -14,6 +14,7 @@ mod engine;
 mod hops;
 mod losses;
 mod mode;
+mod nodes;
 mod police;
 mod residence;
 mod streams;
@@ -33,12 +34,14 @@ pub use mode::{
     ModeStatus, MonitorCommand, MonitorContract, MonitorId, MonitorMod, MonitorReport,
     QueuedFrameAction, QueuedFrameActions, ShadowMod, SignalFault, Trunk, TrunkStatus,
 };
+pub use nodes::{LanSight, NodeCounters, NodeReply, NodeReport};
 pub(in crate::openflow) use police::POLICE_EVENT;
 pub use police::{ExceedAction, FrameLimit, Police, PoliceEvent, PolicedEntry};
 pub use residence::{QueueResidence, ResidenceBucket};
 pub(in crate::openflow) use streams::STREAM_EVENT;
 pub use streams::{
-    Eliminate, RecoveryAlgorithm, StreamCounters, StreamEvent, StreamHandle, StreamReport,
+    Eliminate, RecoveryAlgorithm, SequenceEncoding, StreamCounters, StreamEvent, StreamHandle,
+    StreamReport, TrailerAction,
 };
 pub use tally::SwitchTally;
 
@@ -74,6 +77,8 @@ pub enum Question {
     Streams,
     /// What sessions of BFD stand, and what they heard.
     Sessions,
+    /// Which stations said to be there, by PRP.
+    Nodes,
 }
 
 /// An answer, or a part of it.
@@ -101,10 +106,12 @@ pub enum Answer<'a> {
     Streams(Sequence<'a, StreamReport>),
     /// What sessions of BFD stand, port by port.
     Sessions(Sequence<'a, BfdReport>),
+    /// Which stations said to be there, by PRP.
+    Nodes(NodeReply<'a>),
 }
 
 impl Question {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Cost,
         Self::Residence,
         Self::Losses,
@@ -116,6 +123,7 @@ impl Question {
         Self::Hops,
         Self::Streams,
         Self::Sessions,
+        Self::Nodes,
     ];
 
     const fn number(self) -> u32 {
@@ -131,6 +139,7 @@ impl Question {
             Self::Hops => 8,
             Self::Streams => 10,
             Self::Sessions => 11,
+            Self::Nodes => 12,
         }
     }
 
@@ -178,6 +187,7 @@ impl<'a> Answer<'a> {
             Question::Hops => Self::Hops(HopReply::parse(body.data)?),
             Question::Streams => Self::Streams(Sequence::from_bytes(body.data)),
             Question::Sessions => Self::Sessions(Sequence::from_bytes(body.data)),
+            Question::Nodes => Self::Nodes(NodeReply::parse(body.data)?),
         }))
     }
 
@@ -196,6 +206,7 @@ impl<'a> Answer<'a> {
             Self::Hops(_) => Question::Hops,
             Self::Streams(_) => Question::Streams,
             Self::Sessions(_) => Question::Sessions,
+            Self::Nodes(_) => Question::Nodes,
         }
     }
 
@@ -215,6 +226,7 @@ impl<'a> Answer<'a> {
             Self::Hops(hops) => hops.emit(data),
             Self::Streams(streams) => streams.emit(data),
             Self::Sessions(sessions) => sessions.emit(data),
+            Self::Nodes(nodes) => nodes.emit(data),
         }
         Experimenter {
             experimenter: EXPERIMENTER,

@@ -2,7 +2,7 @@
 //!
 //! Six bytes: the sequence number; four bits that tell the network and twelve with the
 //! size of what the frame carries (its payload and the trailer: neither addresses, type
-//! nor a VLAN tag count); 0x88fb. A frame whose last bytes are 0x88fb by chance has a
+//! nor VLAN tags count); 0x88fb. A frame whose last bytes are 0x88fb by chance has a
 //! trailer only if the size is right as well.
 //!
 //! A short frame is padded before it gets its trailer, to 64 bytes with its tag or room
@@ -12,35 +12,28 @@
 
 use thiserror::Error;
 
-use crate::ethernet::{EtherType, SHORTEST_FRAME, TAG_LENGTH, UNTAGGED_HEADER_LENGTH};
-use crate::writer::Writer;
+use crate::ethernet::{EtherType, SHORTEST_FRAME, TAG_LENGTH};
 
 /// The bytes of the trailer.
 pub const TRAILER_LENGTH: usize = 6;
 /// What a frame has at least before it gets its trailer: the shortest frame and a tag.
 const PADDED: usize = SHORTEST_FRAME + TAG_LENGTH;
+/// Where the type of an untagged frame stands.
+const TYPE_AT: usize = 12;
+const TYPE_LENGTH: usize = 2;
+/// How many VLAN tags may stand in front.
+const VLAN_TAGS_MAX: usize = 8;
 /// The greatest size that twelve bits can say.
 const SIZE_MAX: usize = 0xfff;
 const SUFFIX: u16 = EtherType::PRP.0;
 
-/// Which of the two networks a frame went through.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Lan {
-    /// The first.
-    A,
-    /// The second.
-    B,
-}
-
-impl Lan {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::A, Self::B];
-
-    const fn number(self) -> u16 {
-        match self {
-            Self::A => 0xa,
-            Self::B => 0xb,
-        }
+numbered! {
+    /// Which of the two networks a frame went through.
+    pub enum Lan: u16 {
+        /// The first.
+        A = 0xa,
+        /// The second.
+        B = 0xb,
     }
 }
 
@@ -124,13 +117,36 @@ impl Trailer {
             return Err(TrailerError::Size { told, carried });
         }
         let number = network_and_size >> 12;
-        let mut lans = Lan::ALL.into_iter();
-        let lan = lans
-            .find(|lan| lan.number() == number)
-            .ok_or(TrailerError::Lan { number })?;
+        let lan = Lan::from_number(number).ok_or(TrailerError::Lan { number })?;
         let sequence = u16::from_be_bytes([s0, s1]);
         Ok((Self { sequence, lan }, end - TRAILER_LENGTH))
     }
+
+    /// Writes the trailer over the last bytes of a frame.
+    ///
+    /// # Errors
+    ///
+    /// If the frame is too short, or carries more than a trailer can tell.
+    pub fn put(self, frame: &mut [u8]) -> Result<(), TrailerError> {
+        let (length, header) = (frame.len(), header_of(frame));
+        let truncated = TrailerError::Truncated { length };
+        let payload = frame.get_mut(header..).ok_or(truncated)?;
+        let carried = payload.len();
+        let bytes = payload.last_chunk_mut().ok_or(truncated)?;
+        let size = u16::try_from(carried).ok().filter(|_| carried <= SIZE_MAX);
+        let size = size.ok_or(TrailerError::TooLong { carried })?;
+        let [s0, s1] = self.sequence.to_be_bytes();
+        let [l0, l1] = (self.lan.number() << 12 | size).to_be_bytes();
+        let [x0, x1] = SUFFIX.to_be_bytes();
+        *bytes = [s0, s1, l0, l1, x0, x1];
+        Ok(())
+    }
+}
+
+/// Returns how long a frame of this length is once it is padded and has a trailer.
+#[must_use]
+pub fn length_with_trailer(length: usize) -> usize {
+    length.max(PADDED) + TRAILER_LENGTH
 }
 
 /// Pads a frame and appends a trailer to it.
@@ -139,26 +155,23 @@ impl Trailer {
 ///
 /// If it has no header, or carries more than a trailer can tell; it stays as it is then.
 pub fn append(frame: &mut Vec<u8>, trailer: Trailer) -> Result<(), TrailerError> {
-    let header = header_of(frame);
     let length = frame.len();
-    if length < header {
+    if length < header_of(frame) {
         return Err(TrailerError::Truncated { length });
     }
-    let carried = length.max(PADDED) - header + TRAILER_LENGTH;
-    let size = u16::try_from(carried).ok().filter(|_| carried <= SIZE_MAX);
-    let size = size.ok_or(TrailerError::TooLong { carried })?;
-    frame.resize(length.max(PADDED), 0);
-    let mut writer = Writer::new(frame);
-    writer.u16(trailer.sequence);
-    writer.u16(trailer.lan.number() << 12 | size).u16(SUFFIX);
-    Ok(())
+    frame.resize(length_with_trailer(length), 0);
+    trailer.put(frame).inspect_err(|_| frame.truncate(length))
 }
 
-/// Returns how long the header of a frame is, with one tag if it has any.
+/// Returns how long the header of a frame is, with its VLAN tags.
 fn header_of(frame: &[u8]) -> usize {
-    let kind = frame.get(12..).and_then(|rest| rest.first_chunk());
-    let is_tagged = kind.is_some_and(|kind| EtherType(u16::from_be_bytes(*kind)).is_vlan());
-    UNTAGGED_HEADER_LENGTH + if is_tagged { TAG_LENGTH } else { 0 }
+    let is_tag = |at: usize| {
+        let kind = frame.get(at..).and_then(|rest| rest.first_chunk());
+        kind.is_some_and(|kind| EtherType(u16::from_be_bytes(*kind)).is_vlan())
+    };
+    let mut tags = (TYPE_AT..).step_by(TAG_LENGTH).take(VLAN_TAGS_MAX);
+    let type_at = tags.find(|at| !is_tag(*at));
+    type_at.unwrap_or(TYPE_AT + VLAN_TAGS_MAX * TAG_LENGTH) + TYPE_LENGTH
 }
 
 #[cfg(test)]
@@ -190,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_does_not_count() {
+    fn tags_do_not_count() {
         let mut tagged = frame(&[7; 100]);
         tagged.splice(12..12, [0x81, 0, 0x80, 0]);
 
@@ -198,6 +211,9 @@ mod tests {
 
         assert_eq!(tagged[120..], [0xb0, 106, 0x88, 0xfb]);
         assert_eq!(Trailer::of_frame(&tagged), Ok((TRAILER, 118)));
+        // A provider puts another one in front.
+        tagged.splice(12..12, [0x88, 0xa8, 0, 1]);
+        assert_eq!(Trailer::of_frame(&tagged), Ok((TRAILER, 122)));
     }
 
     #[test]
@@ -255,7 +271,7 @@ mod tests {
             sequence: u16,
             is_second: bool,
         ) {
-            let lan = Lan::ALL[usize::from(is_second)];
+            let lan = if is_second { Lan::B } else { Lan::A };
             let trailer = Trailer { sequence, lan };
             let before = frame(&payload);
             let mut after = before.clone();

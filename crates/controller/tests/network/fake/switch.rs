@@ -514,6 +514,7 @@ fn entry_of(flow_mod: &FlowMod<'_>, matching: Vec<MatchField>) -> FakeEntry {
             | Action::Police(_)
             | Action::Sequence(_)
             | Action::Eliminate(_)
+            | Action::Trailer(_)
             | Action::ModeArrange
             | Action::QueuedFrame(_)
             | Action::SetField(MatchField::EthDst(_)) => {}

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use units::Duration;
-use wire::openflow::taktos::StreamHandle;
+use wire::openflow::taktos::{SequenceEncoding, StreamHandle};
 
 use super::*;
 
@@ -16,6 +16,7 @@ fn vector(history: u8) -> Eliminate {
         reset: RESET,
         takes_unnumbered: false,
         strips_tag: true,
+        encoding: SequenceEncoding::RTag,
         ways: None,
         tolerance: 0,
     }
@@ -25,6 +26,14 @@ fn by_match() -> Eliminate {
     Eliminate {
         algorithm: RecoveryAlgorithm::Match,
         ..vector(2)
+    }
+}
+
+fn duplicate_discard(history: u8) -> Eliminate {
+    Eliminate {
+        algorithm: RecoveryAlgorithm::DuplicateDiscard,
+        encoding: SequenceEncoding::Prp,
+        ..vector(history)
     }
 }
 
@@ -195,6 +204,29 @@ fn a_frame_without_a_number_goes_on_only_if_that_is_wanted() {
     assert_eq!((bench.recovery.unnumbered, bench.recovery.passed), (2, 1));
 }
 
+/// A sender of PRP counts what it sends on behalf of all of its streams.
+#[test]
+fn numbers_with_gaps_are_new_and_numbers_that_came_are_not() {
+    let mut bench = Bench::new(duplicate_discard(4));
+
+    let handed = bench.handed_on([9, 500, 9, 40_000, 500, 65_535, 40_000, 3, 3, 65_535]);
+
+    assert_eq!(handed, [9, 500, 40_000, 65_535, 3]);
+    assert_eq!(bench.recovery.discarded, 5);
+    assert_eq!((bench.recovery.rogue, bench.recovery.lost), (0, 0));
+}
+
+#[test]
+fn a_sender_of_prp_that_begins_anew_is_heard_at_once() {
+    let mut bench = Bench::new(duplicate_discard(64));
+    bench.handed_on(30_000..30_100);
+
+    assert_eq!(bench.handed_on([0, 0, 1]), [0, 1]);
+    bench.now += RESET;
+    assert_eq!(bench.handed_on([1, 1]), [1]);
+    assert_eq!(bench.recovery.resets, 1);
+}
+
 /// An event at the recovery function: some time, then a frame.
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
@@ -259,6 +291,31 @@ impl Reference {
 }
 
 proptest! {
+    /// Duplicate discard against a list of all that was handed on.
+    #[test]
+    fn what_is_among_the_last_is_a_copy_and_all_else_is_new(
+        history in 2_u8..=64,
+        arrivals in prop::collection::vec((0_u64..20, 0_u16..100), 1..300),
+    ) {
+        let mut bench = Bench::new(duplicate_discard(history));
+        let mut handed: Vec<u16> = Vec::new();
+        let mut heard = bench.now;
+        for (after, number) in arrivals {
+            // Seldom a reset, in the middle of everything.
+            bench.now += if after == 0 { RESET } else { Duration::from_ms(after / 4) };
+            if bench.now - heard >= RESET {
+                handed.clear();
+            }
+            let number = number.wrapping_mul(661);
+            let is_new = !handed.iter().rev().take(history.into()).any(|it| *it == number);
+            prop_assert_eq!(bench.passes(number), is_new);
+            if is_new {
+                handed.push(number);
+                heard = bench.now;
+            }
+        }
+    }
+
     #[test]
     fn it_hands_on_what_the_standard_says(history in 2_u8..=64, arrivals in arrivals()) {
         let mut bench = Bench::new(vector(history));

@@ -1,6 +1,7 @@
 //! `taktos flows`: the flows that are admitted, and how their promises stand.
 
 use std::collections::BTreeMap;
+use wire::openflow::taktos::SequenceEncoding;
 
 use api::{About, Promise, PromiseState, Protection, TransportProtocol, Travels};
 use calculus::admission::Slowdown;
@@ -340,7 +341,12 @@ fn protection(flow: &FlowDocument) -> String {
         .map(|cover| format!(", {cover}"))
         .collect();
     let by = match flow.requirement.protection {
-        Protection::Seamless => return format!("another way carries it, too{cover}"),
+        Protection::Seamless {
+            encoding: SequenceEncoding::RTag,
+        } => return format!("another way carries it, too{cover}"),
+        Protection::Seamless {
+            encoding: SequenceEncoding::Prp,
+        } => return format!("another way carries it, too, by PRP{cover}"),
         Protection::None | Protection::Restore { .. } => "",
         Protection::FastFailover { .. } => ", by its switches alone",
     };

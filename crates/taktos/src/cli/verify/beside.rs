@@ -377,7 +377,7 @@ fn told_flow(flow: &FlowDocument) -> Vec<(&'static str, String)> {
         (
             "protection",
             match protection {
-                api::Protection::Seamless => "copies".to_owned(),
+                api::Protection::Seamless { .. } => "copies".to_owned(),
                 other => other.name().to_owned(),
             },
         ),

@@ -1,10 +1,14 @@
 //! Streams whose frames are numbered, sent over several ways and handed on once (IEEE
 //! 802.1CB): the actions that do so, and what a switch says of it.
+//!
+//! The number stands in a redundancy tag, or in a trailer of PRP (IEC 62439-3), which IEEE
+//! 802.1CB clause 7.10 knows as another encoding.
 
 use units::{Duration, Instant};
 
 use crate::openflow::header::{begin, finish};
 use crate::openflow::{DecodeError, Element, MessageType, TransactionId};
+use crate::prp::Lan;
 use crate::reader::Reader;
 use crate::writer::Writer;
 
@@ -17,7 +21,8 @@ const RESET_MAX: Duration = Duration::from_secs(3_600);
 
 const TAKES_UNNUMBERED: u8 = 1;
 const STRIPS_TAG: u8 = 1 << 1;
-const FLAGS: u8 = TAKES_UNNUMBERED | STRIPS_TAG;
+const IN_TRAILER: u8 = 1 << 2;
+const FLAGS: u8 = TAKES_UNNUMBERED | STRIPS_TAG | IN_TRAILER;
 
 /// The stream of a switch that a number stands for, as a controller chooses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,7 +37,47 @@ numbered! {
         /// A frame is new unless its number is among the last ones, or far from them
         /// (clause 7.4.3.4).
         Vector = 1,
+        /// A frame is new unless its number is that of one of the last that were handed on:
+        /// the duplicate discard of PRP (IEC 62439-3 clause 4.2.7), whose senders have one
+        /// counter for all of their streams, so that numbers of one have gaps.
+        DuplicateDiscard = 2,
     }
+}
+
+/// Where the number of a frame stands.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    serde::Serialize,
+    serde::Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum SequenceEncoding {
+    /// In a redundancy tag (IEEE 802.1CB clause 7.8).
+    #[default]
+    RTag,
+    /// In a redundancy control trailer (IEC 62439-3 clause 4.2.7.3).
+    Prp,
+}
+
+/// What is done with the trailer of a frame (IEC 62439-3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TrailerAction {
+    /// The frame gets the next number of a stream, and the first LAN, in the trailer that it
+    /// has or in a new one.
+    Number(StreamHandle),
+    /// The trailer, if there is one, names this LAN from now on.
+    Lan(Lan),
+    /// The frame says that a station is there: it is noted, and handed on by the switch
+    /// where frames of that station go. It goes no further by itself.
+    Supervise,
 }
 
 /// Hands on the first copy of each frame of a stream and drops the others (IEEE 802.1CB
@@ -51,9 +96,11 @@ pub struct Eliminate {
     pub reset: Duration,
     /// Whether frames without a number are handed on; else they are dropped.
     pub takes_unnumbered: bool,
-    /// Whether frames that are handed on lose their tag, so that end stations need not
-    /// know of it.
+    /// Whether frames that are handed on lose their tag or trailer, so that end stations
+    /// need not know of it.
     pub strips_tag: bool,
+    /// Where numbers stand.
+    pub encoding: SequenceEncoding,
     /// Over how many ways copies come, if it is told when some of them bring too few.
     pub ways: Option<u8>,
     /// By how many copies they may differ without that being told.
@@ -92,6 +139,10 @@ impl Eliminate {
             reset,
             takes_unnumbered: flags & TAKES_UNNUMBERED != 0,
             strips_tag: flags & STRIPS_TAG != 0,
+            encoding: match flags & IN_TRAILER {
+                0 => SequenceEncoding::RTag,
+                _ => SequenceEncoding::Prp,
+            },
             ways: (ways > 0).then_some(ways),
             tolerance,
         };
@@ -101,8 +152,9 @@ impl Eliminate {
     /// Writes what [`parse`](Self::parse) reads.
     pub(in crate::openflow) fn emit(&self, writer: &mut Writer<'_>) {
         let flag = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
-        let flags =
-            flag(self.takes_unnumbered, TAKES_UNNUMBERED) | flag(self.strips_tag, STRIPS_TAG);
+        let flags = flag(self.takes_unnumbered, TAKES_UNNUMBERED)
+            | flag(self.strips_tag, STRIPS_TAG)
+            | flag(self.encoding == SequenceEncoding::Prp, IN_TRAILER);
         writer.u32(self.stream.0).u8(self.algorithm.number());
         writer.u8(flags).u8(self.history).u8(self.ways.unwrap_or(0));
         writer.u64(self.reset.as_ns()).u32(self.tolerance);

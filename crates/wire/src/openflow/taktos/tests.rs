@@ -2,10 +2,12 @@ use proptest::prelude::*;
 use units::Duration;
 
 use super::*;
+use crate::ethernet::MacAddress;
 use crate::openflow::{
     BadAction, Cookie, Element, ErrorKind, Fields, GroupId, MatchField, MeterId, PortNumber,
     QueueId, TableId,
 };
+use crate::prp::SupervisionKind;
 
 fn there_and_back(answer: &Answer<'_>) {
     let mut data = Vec::new();
@@ -147,8 +149,8 @@ fn eliminate(
 fn an_elimination_that_nobody_can_do_is_refused() {
     let millisecond = 1_000_000;
     assert!(eliminate([1, 3, 64, 2], millisecond).is_ok());
-    let algorithm = ([2, 0, 64, 0], millisecond);
-    let flag = ([1, 4, 64, 0], millisecond);
+    let algorithm = ([3, 0, 64, 0], millisecond);
+    let flag = ([1, 8, 64, 0], millisecond);
     let short = ([1, 0, 1, 0], millisecond);
     let long = ([1, 0, 65, 0], millisecond);
     let one_way = ([1, 0, 64, 1], millisecond);
@@ -238,7 +240,33 @@ fn a_list_of_buckets_that_is_longer_than_its_record_is_refused() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_read_or_refused(kind in 0u32..13, data: Vec<u8>) {
+    fn nodes_are_read_as_they_were_written(
+        counted: [u64; 6],
+        nodes in prop::collection::vec(any::<([u8; 6], bool, Option<[u8; 6]>, [u64; 4])>(), 0..5),
+    ) {
+        let [sent, heard, malformed, unexpected, repeated, excess] = counted;
+        let sight = |frames, ago: u64| LanSight {
+            frames,
+            ago: (ago < u64::MAX).then(|| Duration::from_ns(ago)),
+        };
+        let nodes: Vec<_> = nodes
+            .into_iter()
+            .map(|(station, accepts, redbox, [a, ago_a, b, ago_b])| NodeReport {
+                station: MacAddress(station),
+                kind: match accepts {
+                    true => SupervisionKind::DuplicateAccept,
+                    false => SupervisionKind::DuplicateDiscard,
+                },
+                redbox: redbox.map(MacAddress),
+                lans: [sight(a, ago_a), sight(b, ago_b)],
+            })
+            .collect();
+        let counters = NodeCounters { sent, heard, malformed, unexpected, repeated, excess };
+        there_and_back(&Answer::Nodes(NodeReply { counters, nodes: Sequence::of(&nodes) }));
+    }
+
+    #[test]
+    fn any_bytes_are_read_or_refused(kind in 0u32..14, data: Vec<u8>) {
         let body = Experimenter { experimenter: EXPERIMENTER, kind, data: &data };
 
         match Answer::parse(&body) {
@@ -256,6 +284,7 @@ proptest! {
             Ok(Some(Answer::Policed(entries))) => entries.iter().for_each(drop),
             Ok(Some(Answer::Streams(streams))) => streams.iter().for_each(drop),
             Ok(Some(Answer::Sessions(sessions))) => sessions.iter().for_each(drop),
+            Ok(Some(Answer::Nodes(reply))) => reply.nodes.iter().for_each(drop),
             Ok(Some(Answer::Hops(hops))) => {
                 for record in hops.records.iter().flatten() {
                     prop_assert!(record.buckets.iter().all(|bucket| bucket.is_ok()));

@@ -99,7 +99,8 @@ impl Action {
             | Wide::QueuedFrame(_)
             | Wide::Police(_)
             | Wide::Sequence(_)
-            | Wide::Eliminate(_) => None,
+            | Wide::Eliminate(_)
+            | Wide::Trailer(_) => None,
         }
     }
 

@@ -9,8 +9,10 @@ use crate::openflow::multipart::PortStatistics;
 use crate::openflow::oxm::Masked;
 use crate::openflow::taktos::{
     Eliminate, ExceedAction, FrameLimit, MonitorId, Police, PoliceEvent, PolicedEntry,
-    RecoveryAlgorithm, StreamCounters, StreamEvent, StreamHandle, StreamReport,
+    RecoveryAlgorithm, SequenceEncoding, StreamCounters, StreamEvent, StreamHandle, StreamReport,
+    TrailerAction,
 };
+use crate::prp::Lan;
 
 mod hops;
 mod modes;
@@ -76,7 +78,7 @@ impl Seeds {
         ]
     }
 
-    fn actions(&self) -> [Action; 22] {
+    fn actions(&self) -> [Action; 25] {
         [
             Action::Output {
                 port: PortNumber(self.u32(0)),
@@ -103,6 +105,9 @@ impl Seeds {
             Action::Police(self.police()),
             Action::Sequence(StreamHandle(self.u32(19))),
             Action::Eliminate(self.eliminate()),
+            Action::Trailer(TrailerAction::Number(StreamHandle(self.u32(20)))),
+            Action::Trailer(TrailerAction::Lan(self.one_of(21, Lan::ALL))),
+            Action::Trailer(TrailerAction::Supervise),
         ]
     }
 
@@ -140,6 +145,10 @@ impl Seeds {
             reset: Duration::from_ms(1) + Duration::from_ns(u64::from(self.u32(23))),
             takes_unnumbered: self.u8(24) & 1 == 0,
             strips_tag: self.u8(24) & 2 == 0,
+            encoding: match self.u8(24) & 8 {
+                0 => SequenceEncoding::RTag,
+                _ => SequenceEncoding::Prp,
+            },
             ways: (self.u8(24) & 4 == 0).then_some(2 + self.u8(25) / 2),
             tolerance: self.u32(26),
         }

@@ -160,7 +160,7 @@ fn actions_about_modes_have_sixteen_bytes() {
         ErrorKind::BadAction(BadAction::BadArgument)
     );
     assert_eq!(
-        code(&bytes(9, [0; 4])),
+        code(&bytes(10, [0; 4])),
         ErrorKind::BadAction(BadAction::BadExperimenterType)
     );
 }
