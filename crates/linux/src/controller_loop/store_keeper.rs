@@ -1,9 +1,10 @@
 //! Writes to a store on a thread of its own, so that no message waits for a disk.
 //!
 //! What was proposed while one write was under way is written together next. After a
-//! failure the store is tried with an empty change every second, so that it is known
-//! when it works again; one that is shared is tried while nothing is to be kept, too,
-//! so that it is known when it does not.
+//! failure the store is tried every second, so that it is known when it works again: with
+//! an empty change, and one that is shared by writing its office once more, as etcd
+//! without space takes empty ones. One that is shared is tried while nothing is to be
+//! kept, too, so that it is known when it does not work.
 
 use std::collections::hash_map::RandomState;
 use std::fmt::Display;

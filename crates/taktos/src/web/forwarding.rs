@@ -29,10 +29,12 @@ use super::problem::Problem;
 
 /// Marks what another instance has sent on.
 const FORWARDED: HeaderName = HeaderName::from_static("taktos-forwarded");
-/// Marks what is told from the records of the store while no instance decides: it may have
-/// changed, and no switch was asked.
+/// Marks what is told from the records of the store while no instance is known that
+/// decides: it may have changed, and no switch was asked.
 pub const STALE: HeaderName = HeaderName::from_static("taktos-stale");
-pub const NOBODY_DECIDES: HeaderValue = HeaderValue::from_static("no instance decides");
+/// Another one may all the same, that this one does not hear.
+pub const NOBODY_DECIDES: HeaderValue =
+    HeaderValue::from_static("no instance is known that decides");
 /// How long the other instance may take to let us in.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(1);
 /// How often it is looked whether it still decides, while it is silent.
@@ -53,7 +55,7 @@ pub enum AnsweredBy {
     Us(u64),
     /// The instance with this name, where programs ask it.
     Other { name: String, url: String },
-    /// No instance decides.
+    /// No instance is known that decides.
     Nobody,
 }
 

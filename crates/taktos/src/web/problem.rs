@@ -125,10 +125,10 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "ended", message)
     }
 
-    /// No instance of the cluster decides at the moment.
+    /// No instance of the cluster is known that decides at the moment.
     #[must_use]
     pub fn no_sequencer() -> Self {
-        let message = "no instance of the cluster decides at the moment";
+        let message = "no instance of the cluster is known that decides at the moment";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "no-sequencer", message)
             .help("nothing has changed: ask again in a second")
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::cluster::{Cluster, Extras};
+use crate::cluster::{Cluster, Extras, free_port};
 use crate::controller::{HOST, INTENT, LOCAL, OTHER_HOST, ask, ready_address};
 use crate::testbed::eventually;
 use crate::workplace::{Running, Workplace};
@@ -77,6 +77,18 @@ fn a_second_controller_on_the_same_records_takes_over_and_the_first_says_so() {
 #[test]
 fn what_others_have_filled_is_told_and_used_again_when_they_have_gone() {
     let test = "what_others_have_filled_is_told_and_used_again_when_they_have_gone";
+    fill_and_empty(test, &[]);
+}
+
+#[test]
+fn an_instance_tells_what_others_have_filled_as_well() {
+    let test = "an_instance_tells_what_others_have_filled_as_well";
+    let heard_at = format!("127.0.0.1:{}", free_port());
+    fill_and_empty(test, &["--id", "a", "--cluster", &heard_at]);
+}
+
+/// Has others use up the quota of etcd while a controller runs, and give it back.
+fn fill_and_empty(test: &str, more: &[&str]) {
     let extras = Extras {
         arguments: vec!["--quota-backend-bytes=6000000".to_owned()],
         ..Extras::default()
@@ -87,7 +99,7 @@ fn what_others_have_filled_is_told_and_used_again_when_they_have_gone() {
     let workplace = Workplace::new();
     let urls = cluster.urls().join(",");
     let mut controller =
-        Running::start(workplace.taktos([&LOCAL[..], &["--etcd", &urls]].concat()));
+        Running::start(workplace.taktos([&LOCAL[..], &["--etcd", &urls], more].concat()));
     let url = ready_address(&mut controller);
     assert_eq!(ask(&url, "PUT", "/api/v1/hosts/h1", "", HOST).0, 204);
 

@@ -357,7 +357,7 @@ fn while_nobody_decides_each_tells_what_the_store_held_and_that_it_is_that() {
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         let is_stale = head
             .to_lowercase()
-            .contains("taktos-stale: no instance decides");
+            .contains("taktos-stale: no instance is known that decides");
         let hosts: Value = serde_json::from_str(body).unwrap_or_default();
         (is_stale, hosts["hosts"][0]["name"] == "h1")
     };
@@ -372,7 +372,7 @@ fn while_nobody_decides_each_tells_what_the_store_held_and_that_it_is_that() {
         let url = format!("http://{}", one.url);
         let flows = workplace.run(&["flows", "--url", &url]);
         assert!(
-            flows.stderr.contains("no instance decides"),
+            flows.stderr.contains("no instance is known that decides"),
             "{}",
             flows.stderr
         );
