@@ -10,6 +10,7 @@ use units::{Duration, Seeded};
 use super::super::amounts::real;
 use super::super::{ExperimentOutcome, ExperimentSettings, Progress, Thoroughness, World};
 use super::emulation::{ControllerReply, Emulation};
+use super::members::{COUNTS, Members};
 use super::paths::{Break, PathTerms, requirement};
 use super::stopwatch::{Stillness, Times};
 use super::wide_area::WideArea;
@@ -52,22 +53,37 @@ pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentO
         world: World::Process,
         ..ExperimentOutcome::default()
     };
-    let steps = 2 * amounts.repetitions;
-    for (done, terms) in [
-        (0, PathTerms::Protected),
-        (amounts.repetitions, PathTerms::BestEffort),
-    ] {
-        let mut trial = BrokenLinkTrial::prepare(&map, &broken, settings.seed, &amounts, terms);
-        for repetition in 1..=amounts.repetitions {
-            trial.repeat();
-            progress(done + repetition, steps);
+    let counts = match settings.effort {
+        Thoroughness::Full => &COUNTS[..],
+        Thoroughness::Quick => &COUNTS[..1],
+    };
+    let trials = 2 + u64::try_from(counts.len()).unwrap_or(u64::MAX);
+    let mut done = 0;
+    let mut step = || {
+        done += 1;
+        progress(done, trials * amounts.repetitions);
+    };
+    for terms in [PathTerms::Protected, PathTerms::BestEffort] {
+        let terms = (terms, MemoryStore::default(), "");
+        let trial = BrokenLinkTrial::prepare(&map, &broken, settings.seed, &amounts, terms);
+        trial.measure(amounts.repetitions, &mut step, &mut outcome);
+    }
+    for count in counts {
+        let kept = format!(", kept by etcd of {count}");
+        match Members::start(*count).and_then(|mut it| Ok((it.store()?, it))) {
+            Ok((store, _members)) => {
+                let terms = (PathTerms::Protected, store, &*kept);
+                let trial = BrokenLinkTrial::prepare(&map, &broken, settings.seed, &amounts, terms);
+                trial.measure(amounts.repetitions, &mut step, &mut outcome);
+            }
+            Err(sentence) => outcome.remarks.push(sentence),
         }
-        trial.report(&mut outcome);
     }
     outcome.remarks.push(format!(
         "{} switches and {} links, drawn from the seed; the cable between switches {} and {} is \
          pulled. {} of {} flows cross it, all of {HOPS} links before and one more afterwards. One \
-         instance, one thread; the switches are real switch cores in the same process. From the \
+         instance decides, in one thread; records are kept in memory, or by so many members of \
+         etcd on this machine, from which as many instances could go on; the switches are real switch cores in the same process. From the \
          PortStatus handed to the controller to the FlowMod handed to the connection, without \
          sockets, as the paper has it without propagation and data planes.",
         map.places.len(),
@@ -81,12 +97,14 @@ pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentO
 }
 
 /// A network in which a link breaks again and again.
-struct BrokenLinkTrial<'m> {
+struct BrokenLinkTrial<'m, S> {
     map: &'m WideArea,
     broken: &'m Break,
     terms: PathTerms,
+    /// Where records are kept, for people.
+    kept: &'m str,
     rerouted: usize,
-    emulation: Emulation<MemoryStore>,
+    emulation: Emulation<S>,
     first: Times,
     all: Times,
     processor: Times,
@@ -95,15 +113,15 @@ struct BrokenLinkTrial<'m> {
     stillness: Stillness,
 }
 
-impl<'m> BrokenLinkTrial<'m> {
+impl<'m, S: Store> BrokenLinkTrial<'m, S> {
     fn prepare(
         map: &'m WideArea,
         broken: &'m Break,
         seed: u64,
         amounts: &Amounts,
-        terms: PathTerms,
+        (terms, store, kept): (PathTerms, S, &'m str),
     ) -> Self {
-        let mut emulation = Emulation::new(map, MemoryStore::default());
+        let mut emulation = Emulation::new(map, store);
         emulation.connect_all();
         let mut random = Seeded::new(seed);
         let concerned = broken.pairs.iter().cycle().take(amounts.rerouted).copied();
@@ -116,6 +134,7 @@ impl<'m> BrokenLinkTrial<'m> {
             map,
             broken,
             terms,
+            kept,
             rerouted: amounts.rerouted,
             emulation,
             first: Times::default(),
@@ -125,6 +144,20 @@ impl<'m> BrokenLinkTrial<'m> {
             unsent: 0,
             stillness: Stillness::default(),
         }
+    }
+
+    /// Breaks the link so many times.
+    fn measure(
+        mut self,
+        repetitions: u64,
+        step: &mut impl FnMut(),
+        outcome: &mut ExperimentOutcome,
+    ) {
+        for _ in 0..repetitions {
+            self.repeat();
+            step();
+        }
+        self.report(outcome);
     }
 
     /// Breaks the link, times what follows, and lets everything return.
@@ -170,6 +203,7 @@ impl<'m> BrokenLinkTrial<'m> {
                  accepted",
             ),
         };
+        let what = format!("{what}{}", self.kept);
         let (first, all) = ([Some("45.2"), Some("75.8")], [Some("71.2"), Some("116")]);
         let first = self.first.rows(&format!("{what}: first FlowMod"), first);
         let all = self.all.rows(&format!("{what}: all FlowMods"), all);
