@@ -7,7 +7,7 @@
 //! | `Context` | time, settings, connections, what goes out | `context`, `names` |
 //! | `Topology` | what is known of the network | `topology`, `suspects` |
 //! | `Owners` | who has entries: flows, intents, applications | `owners`, `leaving`, `stale_intents` |
-//! | `Tables` | what the tables of switches should be | `tables`, `staged_updates`, `refusals`, `reconciliation`, `repairs`, `inspection` |
+//! | `Tables` | what the tables of switches should be | `tables`, `staged_updates`, `refusals`, `reconciliation`, `claims`, `repairs`, `inspection` |
 //! | `Network` | the three before, and what concerns all of them | `network`, `adoption` |
 //! | `Recovery` | what is done about links that break and come back | `recovery` |
 //! | `ModeDesk` | criticality modes | `mode_control` |
@@ -31,6 +31,7 @@
 
 mod adoption;
 mod ageing;
+mod claims;
 mod context;
 mod contracts;
 mod copy_watch;

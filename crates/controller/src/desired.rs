@@ -34,6 +34,7 @@ pub use entry_owner::{
     is_guard, is_of_peering, is_of_routes, slice_cookie, slice_of,
 };
 pub use form::{Form, MatchShape, RulePlace, Stencil};
+pub use table::DigestSums;
 use table::{Connection, SentRef, Table};
 
 /// The most entries that are wanted at a time, on all switches together.

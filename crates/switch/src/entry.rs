@@ -1,6 +1,7 @@
 //! An entry of a flow table, OF13 clause 5.2.
 
 use units::{Duration, Instant};
+use wire::openflow::taktos::EntryContent;
 use wire::openflow::{Cookie, FlowModFlags, PacketInReason, TableId};
 
 use crate::action::Program;
@@ -41,6 +42,19 @@ impl Entry {
         self.counters.frames = self.counters.frames.wrapping_add(1);
         self.counters.bytes = self.counters.bytes.wrapping_add(bytes);
         self.counters.last_used = now;
+    }
+
+    /// Returns what its controller said.
+    pub(crate) fn content(&self) -> EntryContent<'_> {
+        EntryContent {
+            cookie: self.cookie,
+            priority: self.rule.priority,
+            flags: self.flags,
+            idle_timeout_s: self.idle_timeout,
+            hard_timeout_s: self.hard_timeout,
+            fields: &self.fields,
+            instructions: &self.instructions,
+        }
     }
 
     /// Returns what a packet-in on behalf of this entry says. The entry that

@@ -9,6 +9,10 @@
 //! Of two matching entries the one with the higher priority wins; between equal
 //! priorities, where OF13 clause 6.4 leaves the choice open, the older one.
 
+use std::collections::BTreeMap;
+
+use wire::openflow::taktos::{CookieClass, DigestSum};
+
 use crate::action::Program;
 use crate::cost::{Shape, Shapes};
 use crate::entry::Entry;
@@ -119,6 +123,24 @@ impl Changes {
     }
 }
 
+/// What is added up over all entries.
+#[derive(Clone, Copy)]
+struct Summands {
+    shape: Shape,
+    class: CookieClass,
+    digest: u64,
+}
+
+impl Summands {
+    fn of(entry: &Entry) -> Self {
+        Self {
+            shape: Shape::of(&entry.program),
+            class: CookieClass::of(entry.cookie),
+            digest: entry.content().digest(),
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct FlowTable {
     capacity: usize,
@@ -129,6 +151,7 @@ pub(crate) struct FlowTable {
     groups: Vec<MaskGroup>,
     arrivals: u64,
     shapes: Shapes,
+    digests: BTreeMap<CookieClass, DigestSum>,
     /// Kept only if somebody asks for them.
     changes: Option<Box<Changes>>,
 }
@@ -146,6 +169,7 @@ impl FlowTable {
             groups: Vec::new(),
             arrivals: 0,
             shapes: Shapes::new(),
+            digests: BTreeMap::new(),
             changes: None,
         }
     }
@@ -241,7 +265,7 @@ impl FlowTable {
         if self.len() >= self.capacity {
             return Err(TableFull);
         }
-        let (rule, shape) = (entry.rule, Shape::of(&entry.program));
+        let (rule, summands) = (entry.rule, Summands::of(&entry));
         let group = self.group_for(&rule)?;
         let rank = Rank::new(rule.priority, self.arrivals);
         let index = self.keep(Ranked {
@@ -256,7 +280,7 @@ impl FlowTable {
         }
         self.arrivals += 1;
         self.note_change(index);
-        self.count_shape(shape);
+        self.add(summands);
         self.groups[group].add_rank(rank);
         self.sort_groups();
         Ok(index)
@@ -275,7 +299,7 @@ impl FlowTable {
         self.groups[group].remove_rank(rank);
         self.drop_group_if_empty(group);
         self.sort_groups();
-        self.discount_shape(Shape::of(&entry.program));
+        self.subtract(Summands::of(&entry));
         Removed { entry, rank }
     }
 
@@ -289,7 +313,7 @@ impl FlowTable {
         let group = self.group_for(&entry.rule);
         let group = group.expect("there was room for its mask before");
         self.note_change(index);
-        self.count_shape(Shape::of(&entry.program));
+        self.add(Summands::of(&entry));
         self.entries[index.at()] = Some(Ranked {
             entry,
             rank,
@@ -304,18 +328,25 @@ impl FlowTable {
     /// returns that.
     pub(crate) fn replace(&mut self, index: EntryIndex, entry: Entry) -> Entry {
         self.note_change(index);
-        self.count_shape(Shape::of(&entry.program));
+        self.add(Summands::of(&entry));
         let old = std::mem::replace(self.entry_mut(index), entry);
-        self.discount_shape(Shape::of(&old.program));
+        self.subtract(Summands::of(&old));
         old
     }
 
-    /// Gives an entry another program, and returns the one that it had.
-    pub(crate) fn reprogram(&mut self, index: EntryIndex, program: Program) -> Program {
+    /// Gives an entry other instructions, and returns the program of those that it had.
+    pub(crate) fn reprogram(
+        &mut self,
+        index: EntryIndex,
+        program: Program,
+        instructions: Box<[u8]>,
+    ) -> Program {
         self.note_change(index);
-        self.count_shape(Shape::of(&program));
-        let old = std::mem::replace(&mut self.entry_mut(index).program, program);
-        self.discount_shape(Shape::of(&old));
+        self.subtract(Summands::of(self.entry(index)));
+        let entry = self.entry_mut(index);
+        let old = std::mem::replace(&mut entry.program, program);
+        entry.instructions = instructions;
+        self.add(Summands::of(self.entry(index)));
         old
     }
 
@@ -324,16 +355,29 @@ impl FlowTable {
         &self.shapes
     }
 
-    fn count_shape(&mut self, shape: Shape) {
-        *self.shapes.entry(shape).or_insert(0) += 1;
+    /// Returns how many entries of each class there are, and the sums of their digests.
+    pub(crate) const fn digests(&self) -> &BTreeMap<CookieClass, DigestSum> {
+        &self.digests
     }
 
-    fn discount_shape(&mut self, shape: Shape) {
-        let count = self.shapes.get_mut(&shape);
-        let count = count.expect("every entry's shape is counted");
-        *count -= 1;
-        if *count == 0 {
-            self.shapes.remove(&shape);
+    fn add(&mut self, summands: Summands) {
+        *self.shapes.entry(summands.shape).or_insert(0) += 1;
+        let of_class = self.digests.entry(summands.class).or_default();
+        of_class.add(summands.digest);
+    }
+
+    fn subtract(&mut self, summands: Summands) {
+        let shapes = self.shapes.get_mut(&summands.shape);
+        let shapes = shapes.expect("every entry's shape is counted");
+        *shapes -= 1;
+        if *shapes == 0 {
+            self.shapes.remove(&summands.shape);
+        }
+        let of_class = self.digests.get_mut(&summands.class);
+        let of_class = of_class.expect("every entry is counted in its class");
+        of_class.subtract(summands.digest);
+        if of_class.entries == 0 {
+            self.digests.remove(&summands.class);
         }
     }
 
@@ -341,8 +385,8 @@ impl FlowTable {
         &self.ranked(index).entry
     }
 
-    /// Returns an entry to be changed. Its rule and its program must stay as they
-    /// are.
+    /// Returns an entry to be changed. Its rule, its program and whatever its controller said
+    /// must stay as they are.
     pub(crate) fn entry_mut(&mut self, index: EntryIndex) -> &mut Entry {
         &mut self.ranked_mut(index).entry
     }

@@ -1,6 +1,10 @@
 //! Finds out whether switches have what they should have.
 //!
-//! A switch is asked for all of our entries when it connects. From then on it is
+//! A switch that knows our extension is asked what the digests of its entries add up to,
+//! when it connects and in each round: that is right if and only if all of its entries are,
+//! and if it is not, it is asked for them.
+//!
+//! Another switch is asked for all of our entries when it connects. From then on it is
 //! asked two small questions a round: how many of our entries it has, and what is
 //! in one slice of them, so that in as many rounds as there are slices everything
 //! was looked at. If the number is wrong, or a switch says that an entry is gone,
@@ -11,21 +15,23 @@
 //! What was changed between a question and its answer is left out of the
 //! comparison ([`Audit::finish`]); `repairs` mends the rest.
 
+mod rounds;
+
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use units::{Duration, Instant};
 use wire::openflow::multipart::{MultipartReply, MultipartRequest, ReplyBody, RequestBody};
-use wire::openflow::{Cookie, DatapathId, FlowRemoved, TransactionId};
+use wire::openflow::taktos::{Answer, Question as OurQuestion, TableDigest};
+use wire::openflow::{Cookie, DatapathId, TransactionId};
 
-use crate::audit::{Audit, Dialect, MAX_KEPT, Reported, Scope};
-use crate::desired::{
-    COOKIE_MASK_OURS, COOKIE_OURS, Form, RulePlace, is_derived, is_of_routes, slice_of,
-};
+use crate::audit::{Audit, Dialect, Finding, MAX_KEPT, Reported, Scope};
+use crate::desired::{DigestSums, Form, RulePlace};
 use crate::forwarding;
-use crate::northbound::{ApplicationKind, Event, ForeignRules, RequestId};
+use crate::northbound::{Event, ForeignRules, RequestId};
 use crate::session::Slot;
 
+use super::claims::Claims;
 use super::repairs::{Bundles, Repair};
 use super::{Context, Owners, Tables};
 
@@ -77,6 +83,11 @@ enum About {
     /// What reactive forwarding takes over.
     Learned,
     Count,
+    /// What the digests of all entries should add up to, and what the switch said so far.
+    Digests {
+        wanted: DigestSums,
+        told: Vec<TableDigest>,
+    },
 }
 
 /// What is known of the entries of a switch that is connected.
@@ -89,11 +100,15 @@ pub struct AuditedSwitch {
     pub dialect: Dialect,
     is_dialect_told: bool,
     next_slice: u8,
+    /// Whether it does not add up digests, or has entries of which that tells nothing.
+    is_unsummed: bool,
+    /// Whether the next question is for all entries, as the digests did not add up.
+    is_read_next: bool,
     /// Whether it does not count, or not as it is asked to.
     is_countless: bool,
     /// Whether it cannot say what it has.
     is_mute: bool,
-    /// Whether its count was wrong and all of its entries are looked at for it.
+    /// Whether its count or its sums were wrong and all of its entries are looked at for it.
     is_count_off: bool,
     /// The slices of entries that it said are gone.
     suspects: BTreeSet<u8>,
@@ -205,7 +220,20 @@ impl Tables {
             Task::Slice(slice) | Task::Verify(_, Some(slice)) => Scope::Slice(slice),
             Task::Count | Task::Adopt => Scope::Ours,
         };
+        let watched = self.reconciliation.switches.get_mut(&datapath);
+        let is_summed = watched.is_some_and(|watched| {
+            let is_read = std::mem::take(&mut watched.is_read_next);
+            !is_read && !watched.is_unsummed
+        });
         let (about, question) = match task {
+            Task::Connect | Task::Count if is_summed => {
+                let about = About::Digests {
+                    wanted: self.desired.digest_sums(datapath),
+                    told: Vec::new(),
+                };
+                let question = OurQuestion::Digests.body();
+                (about, RequestBody::Experimenter(question))
+            }
             Task::Adopt => (About::Learned, RequestBody::Flow(forwarding::question())),
             Task::Inspect(_) => (About::Rows(Vec::new()), RequestBody::Flow(scope.question())),
             Task::Count => (About::Count, RequestBody::Aggregate(scope.question())),
@@ -270,7 +298,20 @@ impl Tables {
                 }
             }
             (About::Count, ReplyBody::Aggregate(aggregate)) => count = Some(aggregate.flows),
-            (About::Entries(_) | About::Rows(_) | About::Learned | About::Count, _) => return,
+            (About::Digests { told, .. }, ReplyBody::Experimenter(body)) => {
+                if let Ok(Some(Answer::Digests(digests))) = Answer::parse(body) {
+                    let digests = digests.iter().map_while(Result::ok);
+                    told.extend(digests.take(MAX_KEPT - told.len()));
+                }
+            }
+            (
+                About::Entries(_)
+                | About::Rows(_)
+                | About::Learned
+                | About::Count
+                | About::Digests { .. },
+                _,
+            ) => return,
         }
         if reply.more {
             return;
@@ -308,6 +349,40 @@ impl Tables {
                 self.counted(datapath, count.unwrap_or(0), changed.is_empty());
                 self.task_done(ctx, owners, datapath);
             }
+            About::Digests { wanted, told } => {
+                let claims = Claims::now(ctx, owners, self.reconciliation.foreign);
+                match claims.are_met(&wanted, &told) {
+                    true => self.mend(ctx, owners, datapath, question.task, Finding::default()),
+                    false => {
+                        self.read_all(ctx, owners, datapath, question.task, changed.is_empty())
+                    }
+                }
+            }
+        }
+    }
+
+    /// Asks a switch whose digests do not add up to what they should for all of its entries.
+    fn read_all(
+        &mut self,
+        ctx: &mut Context,
+        owners: &Owners,
+        datapath: DatapathId,
+        task: Task,
+        is_unchanged: bool,
+    ) {
+        let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
+            return;
+        };
+        match (task, ctx.sessions.of_switch(datapath)) {
+            (Task::Connect, Some(slot)) => {
+                watched.is_read_next = true;
+                self.ask(ctx, owners, slot, datapath, task);
+            }
+            _ => {
+                watched.is_count_off = is_unchanged;
+                watched.tasks.insert(Task::Whole);
+                self.task_done(ctx, owners, datapath);
+            }
         }
     }
 
@@ -320,19 +395,12 @@ impl Tables {
         audit: Audit,
         changed: &BTreeSet<RulePlace>,
     ) {
-        let is_removing = self.reconciliation.foreign == ForeignRules::Remove;
-        let is_forwarding = owners.forwarding.is_some();
-        let is_settling = ctx.is_settling();
-        let routes = owners.applications.of_kind(ApplicationKind::SdnIp);
-        let awaits_routes = routes.is_some() && !ctx.left_routes.are_known;
+        let claims = Claims::now(ctx, owners, self.reconciliation.foreign);
         let has_left_routes = Cell::new(false);
         let is_to_go = |cookie: Cookie| {
-            let is_learned = is_forwarding && forwarding::is_learned(cookie);
-            let is_ours = cookie.matches(COOKIE_OURS, COOKIE_MASK_OURS);
-            let is_of_awaited_routes = awaits_routes && is_of_routes(cookie);
+            let is_of_awaited_routes = claims.is_of_awaited_routes(cookie);
             has_left_routes.set(has_left_routes.get() || is_of_awaited_routes);
-            let is_awaited = is_ours && is_settling && is_derived(cookie) || is_of_awaited_routes;
-            !is_awaited && (is_ours || is_removing && !is_learned)
+            claims.is_to_go(cookie)
         };
         let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
             return;
@@ -346,7 +414,8 @@ impl Tables {
         }
         let is_right = finding.is_empty() && !has_left_routes.get();
         if is_right && task == Task::Whole && watched.is_count_off {
-            watched.is_countless = true;
+            watched.is_countless = watched.is_unsummed;
+            watched.is_unsummed = true;
         }
         watched.is_count_off = false;
         self.mend(ctx, owners, datapath, task, finding);
@@ -401,6 +470,12 @@ impl Tables {
         let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
             return;
         };
+        let slot = ctx.sessions.of_switch(datapath);
+        if let (About::Digests { .. }, Some(slot)) = (&question.about, slot) {
+            watched.is_unsummed = true;
+            self.ask(ctx, owners, slot, datapath, question.task);
+            return;
+        }
         match question.task {
             Task::Count => {
                 watched.is_countless = true;
@@ -435,98 +510,6 @@ impl Tables {
                     &BTreeSet::new(),
                 );
             }
-        }
-    }
-
-    /// Notes that a switch says that an entry is gone.
-    pub fn entry_gone(&mut self, ctx: &Context, datapath: DatapathId, removed: &FlowRemoved<'_>) {
-        let is_ours = removed.cookie.matches(COOKIE_OURS, COOKIE_MASK_OURS);
-        if !is_ours || self.desired.by_cookie(datapath, removed.cookie).is_none() {
-            return;
-        }
-        let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
-            return;
-        };
-        if watched.suspects.is_empty() {
-            let rested = watched.mended_at.map(|at| at + ctx.timers.retry_wait);
-            let soon = ctx.now + LOSS_WAIT;
-            let at = rested.map_or(soon, |rested| rested.max(soon));
-            self.reconciliation.due.insert((at, datapath));
-        }
-        watched.suspects.insert(slice_of(removed.cookie));
-    }
-
-    /// Asks the switches that said a while ago that entries are gone.
-    pub fn look_at_losses(&mut self, ctx: &mut Context, owners: &Owners) {
-        while let Some((at, datapath)) = self.reconciliation.due.first().copied()
-            && at <= ctx.now
-        {
-            self.reconciliation.due.pop_first();
-            let watched = self.reconciliation.switches.get_mut(&datapath);
-            let suspects = watched.map(|watched| std::mem::take(&mut watched.suspects));
-            let suspects = suspects.unwrap_or_default();
-            if suspects.len() > MAX_SUSPECTS {
-                self.want_task(ctx, owners, datapath, Task::Whole);
-            } else {
-                for slice in suspects {
-                    self.want_task(ctx, owners, datapath, Task::Slice(slice));
-                }
-            }
-        }
-    }
-
-    /// Begins a round for the switches whose turn it is.
-    pub fn begin_rounds(&mut self, ctx: &mut Context, owners: &Owners, turn: u64) {
-        // What is found anew is not complete: numbers would not agree.
-        if ctx.is_settling() {
-            return;
-        }
-        let is_due = |slot: Slot| slot.index() as u64 % ROUND_PHASES == turn;
-        let ready = ctx.sessions.ready().filter(|(_, slot)| is_due(*slot));
-        let due: Vec<DatapathId> = ready.map(|(datapath, _)| datapath).collect();
-        for datapath in due {
-            let is_synchronised = self.is_synchronised(datapath);
-            let watched = self.reconciliation.switches.get_mut(&datapath);
-            let Some(watched) = watched.filter(|watched| is_synchronised && !watched.is_mute)
-            else {
-                continue;
-            };
-            let task = match watched.is_countless {
-                true => watched.turn_slice(),
-                false => Task::Count,
-            };
-            if watched.tasks.is_empty() {
-                self.want_task(ctx, owners, datapath, task);
-            }
-        }
-    }
-
-    /// Gives up questions that are not answered for long.
-    pub fn give_up_questions(&mut self, ctx: &mut Context, owners: &mut Owners) {
-        let (now, limit) = (ctx.now, ctx.timers.echo_timeout);
-        let switches = self.reconciliation.switches.iter_mut();
-        let late = switches.filter_map(|(datapath, watched)| {
-            let is_late =
-                |question: &mut Question| now.saturating_since(question.heard_at) >= limit;
-            Some((*datapath, watched.question.take_if(is_late)?))
-        });
-        let late: Vec<_> = late.collect();
-        for (datapath, question) in late {
-            self.unanswered(ctx, owners, datapath, &question);
-        }
-        self.give_up_repairs(ctx);
-        self.pass_over_stalled(ctx, owners);
-    }
-
-    /// Lets the turns of switches that are being asked or mended for very long go
-    /// to others: whoever stalls harms only himself.
-    fn pass_over_stalled(&mut self, ctx: &mut Context, owners: &Owners) {
-        let (now, limit) = (ctx.now, ctx.timers.echo_timeout * STALLED);
-        let busy = self.reconciliation.busy.iter();
-        let stalled = busy.filter(|(_, since)| now.saturating_since(**since) >= limit);
-        let stalled: Vec<DatapathId> = stalled.map(|(datapath, _)| *datapath).collect();
-        for datapath in stalled {
-            self.task_done(ctx, owners, datapath);
         }
     }
 

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use wire::openflow::DatapathId;
 
 use super::{
-    Connection, Desired, EntryOwner, Fate, Order, Progress, Rule, RuleKey, RulePlace, SentRef,
-    Standing, Table, shift,
+    Connection, Desired, DigestSums, EntryOwner, Fate, Order, Progress, Rule, RuleKey, RulePlace,
+    SentRef, Standing, Table, shift,
 };
 
 impl Desired {
@@ -177,6 +177,12 @@ impl Desired {
             }
         }
         table.sent.len() < under_way
+    }
+
+    /// Returns what the digests of all entries that a switch should have add up to.
+    pub fn digest_sums(&mut self, datapath: DatapathId) -> DigestSums {
+        let table = self.table_mut(datapath);
+        table.map_or_else(DigestSums::new, |table| table.sums().clone())
     }
 
     /// Begins to note what is changed on a switch.

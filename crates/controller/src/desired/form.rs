@@ -12,6 +12,7 @@
 use std::ops::RangeInclusive;
 
 use wire::openflow::multipart::FlowStatistics;
+use wire::openflow::taktos::EntryContent;
 use wire::openflow::{
     Action, Actions, ControllerLength, Cookie, DecodeError, FieldKind, Fields, FlowMod,
     FlowModCommand, FlowModFlags, Instruction, Instructions, MatchField, PortNumber, TableId,
@@ -266,6 +267,21 @@ impl Form {
     #[must_use]
     pub fn digest(&self, place: RulePlace) -> u64 {
         digest_of(place, &self.bytes[usize::from(self.fields_length)..])
+    }
+
+    /// Returns what is sent of the entry with this cookie.
+    #[must_use]
+    pub fn content(&self, cookie: Cookie, flags: FlowModFlags) -> EntryContent<'_> {
+        let (fields, instructions) = self.bytes.split_at(usize::from(self.fields_length));
+        EntryContent {
+            cookie,
+            priority: self.priority,
+            flags,
+            idle_timeout_s: 0,
+            hard_timeout_s: 0,
+            fields,
+            instructions,
+        }
     }
 
     #[must_use]

@@ -4,7 +4,10 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::num::NonZeroU64;
 
-use super::{EntryOwner, MatchShape, Order, Rule, RulePlace};
+use wire::openflow::TableId;
+use wire::openflow::taktos::{CookieClass, DigestSum};
+
+use super::{EntryOwner, FLAGS, MatchShape, Order, Rule, RulePlace};
 use crate::slab::Slab;
 
 /// How far a switch is.
@@ -61,6 +64,9 @@ impl Shapes {
     }
 }
 
+/// How many entries there are of each class in each table, and what they are.
+pub type DigestSums = BTreeMap<(TableId, CookieClass), DigestSum>;
+
 /// What one switch should have.
 #[derive(Debug, Default)]
 pub(super) struct Table {
@@ -76,13 +82,29 @@ pub(super) struct Table {
     /// not being asked.
     pub(super) changed: Option<BTreeSet<RulePlace>>,
     pub(super) connection: Connection,
+    /// As long as nothing is changed.
+    sums: Option<DigestSums>,
 }
 
 impl Table {
     pub(super) fn note(&mut self, place: RulePlace) {
+        self.sums = None;
         if let Some(changed) = &mut self.changed {
             changed.insert(place);
         }
+    }
+
+    /// Returns what the digests of all entries add up to.
+    pub(super) fn sums(&mut self) -> &DigestSums {
+        self.sums.get_or_insert_with(|| {
+            let mut sums = DigestSums::new();
+            for rule in self.places.values().filter_map(|at| self.rules.get(*at)) {
+                let content = rule.form.content(rule.cookie, FLAGS);
+                let key = (rule.form.table(), CookieClass::of(rule.cookie));
+                sums.entry(key).or_default().add(content.digest());
+            }
+            sums
+        })
     }
 
     /// Counts a message that is sent, if the switch is there to take it.

@@ -128,8 +128,10 @@ fn another_instance_goes_on_with_what_was_promised() {
         ledger.hear(&mut stage);
         let promised = ledger.promised.len();
         assert_eq!(promised, flow + 1);
+        let sums = stage.asked_for_sums;
         stage.crash(leader);
         stage.run_for(Duration::from_ms(500));
+        assert_eq!(stage.asked_for_sums - sums, stage.switches);
         let successors = stage.leaders();
         assert!(
             successors.len() == 1 && successors[0] != leader,

@@ -487,7 +487,6 @@ fn change(
     (flow_mod, mut program): (&FlowMod<'_>, Program),
 ) {
     egress.hold_for(now, &mut program, Some(&flows.entry(index).program));
-    egress.release_for(&flows.reprogram(index, program));
-    let entry = flows.entry_mut(index);
-    entry.instructions = bytes_of(|out| flow_mod.instructions.emit(out));
+    let instructions = bytes_of(|out| flow_mod.instructions.emit(out));
+    egress.release_for(&flows.reprogram(index, program, instructions));
 }

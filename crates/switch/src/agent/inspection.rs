@@ -6,7 +6,7 @@ use units::Instant;
 use wire::openflow::multipart::{MultipartReply, ReplyBody};
 use wire::openflow::taktos::{
     Answer, CostReply, EXPERIMENTER, EntryLosses, Question, QueueResidence, ResidenceBucket,
-    SwitchTally, TableCost, Work,
+    SwitchTally, TableCost, TableDigest, Work,
 };
 use wire::openflow::{
     BadRequest, ErrorKind, Experimenter, Fields, Message, QueueId, Sequence, TableId, TransactionId,
@@ -102,6 +102,7 @@ impl Agent {
             }
             Question::Sessions => send_sessions(pipeline, session, transaction),
             Question::Nodes => send_nodes(now, pipeline, session, transaction),
+            Question::Digests => send_digests(pipeline, session, transaction),
             Question::Hops => session.dump = Some(Dump::Hops(HopDump::new(transaction))),
         }
         Ok(())
@@ -164,6 +165,37 @@ pub(super) fn send(
         body: ReplyBody::Experimenter(answer.body(&mut data)),
     };
     session.send(transaction, &Message::MultipartReply(reply));
+}
+
+/// How many sums of digests one message has.
+const DIGESTS_A_PART: usize = 1024;
+
+/// Tells what entries there are, class by class, table by table.
+fn send_digests(pipeline: &Pipeline, session: &mut Session, transaction: TransactionId) {
+    let tables = (0..).zip(&pipeline.tables);
+    let of_tables = tables.flat_map(|(number, table)| {
+        let classes = table.flows.digests().iter();
+        classes.map(move |(class, sum)| TableDigest {
+            table: TableId(number),
+            class: *class,
+            sum: *sum,
+        })
+    });
+    let digests: Vec<_> = of_tables.collect();
+    let mut rest = &digests[..];
+    loop {
+        let (digests, behind) = rest.split_at(rest.len().min(DIGESTS_A_PART));
+        let part = match behind {
+            [] => Part::Last,
+            _ => Part::MoreFollows,
+        };
+        let answer = Answer::Digests(Sequence::of(digests));
+        send(session, transaction, part, &answer);
+        if part == Part::Last {
+            return;
+        }
+        rest = behind;
+    }
 }
 
 fn send_cost(cost: &cost::Cost, session: &mut Session, transaction: TransactionId) {

@@ -6,6 +6,7 @@ mod compiled;
 mod contact;
 mod controllers;
 mod cost;
+mod digests;
 mod errors;
 mod flow_mods;
 mod forwarding;

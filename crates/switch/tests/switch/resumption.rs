@@ -12,7 +12,7 @@ use switch::{Config, Input, ResumeError, RetainedState, StateLog, Switch};
 use units::{BitRate, DataSize, Duration};
 use wire::ethernet::EtherType;
 use wire::openflow::multipart::{FlowStatisticsRequest, MultipartRequest, ReplyBody, RequestBody};
-use wire::openflow::taktos::{ExceedAction, Police, StreamHandle};
+use wire::openflow::taktos::{ExceedAction, Police, Question, StreamHandle};
 use wire::openflow::{
     Action, Actions, Band, Bands, Bucket, Buckets, ControllerLength, Fields, FlowMod,
     FlowModCommand, FragmentHandling, GroupId, GroupMod, GroupModCommand, GroupType, Instruction,
@@ -184,6 +184,7 @@ impl Process {
             RequestBody::MeterConfig(MeterId::ALL),
             RequestBody::PortDescription,
             RequestBody::Table,
+            RequestBody::Experimenter(Question::Digests.body()),
         ];
         let mut shown: Vec<_> = bodies.into_iter().map(|body| self.ask(body)).collect();
         let config = self.world.ask(&Message::GetConfigRequest);

@@ -13,6 +13,8 @@ use sim::parts::{Fault, FaultAt, Parts};
 use sim::servers::random::Random;
 use sim::world::{Line, LineEvent};
 use units::{Duration, Instant};
+use wire::openflow::multipart::RequestBody;
+use wire::openflow::taktos::Question;
 use wire::openflow::{Framer, Message, Role};
 
 use super::staff::{Kept, Staff, Work};
@@ -73,6 +75,9 @@ pub struct Stage {
     pub changes_of_office: usize,
     pub refused: usize,
     pub writes_of_masters: usize,
+    /// How often switches were asked what their entries add up to, and for the entries.
+    pub asked_for_sums: usize,
+    pub asked_for_entries: usize,
 }
 
 impl Stage {
@@ -112,6 +117,8 @@ impl Stage {
             changes_of_office: 0,
             refused: 0,
             writes_of_masters: 0,
+            asked_for_sums: 0,
+            asked_for_entries: 0,
         };
         for place in 0..instances {
             stage.start(place);
@@ -583,6 +590,17 @@ impl Stage {
             let Ok((_, message)) = Message::parse(message) else {
                 continue;
             };
+            if let Message::MultipartRequest(request) = &message {
+                match &request.body {
+                    RequestBody::Experimenter(asked)
+                        if Question::of(asked) == Some(Question::Digests) =>
+                    {
+                        self.asked_for_sums += 1;
+                    }
+                    RequestBody::Flow(_) => self.asked_for_entries += 1,
+                    _ => {}
+                }
+            }
             let is_change = matches!(
                 message,
                 Message::FlowMod(_)
