@@ -262,6 +262,7 @@ impl Controller {
         self.promises.judge_some(&mut self.ctx, &mut self.network);
         self.promises
             .look_for_second_ways(&mut self.ctx, &mut self.network);
+        self.network.follow_policing(&mut self.ctx);
         if !is_stored {
             self.ask_unless_deciding();
             self.translate();
@@ -289,7 +290,8 @@ impl Controller {
     pub fn deadline(&self) -> Instant {
         let Self { ctx, network, .. } = self;
         let unrecorded = (!network.tables.unrecorded.is_empty()).then_some(ctx.now);
-        let unguarded = network.owners.flows.has_altered().then_some(ctx.now);
+        let unguarded = network.owners.flows.has_altered() || ctx.policing.has_followers();
+        let unguarded = unguarded.then_some(ctx.now);
         let unsettled = (!network.tables.unsettled.is_empty()).then_some(ctx.now);
         let unfinished = (self.promises.desk.is_deciding() || self.recovery.restoring.is_some())
             .then_some(ctx.now);

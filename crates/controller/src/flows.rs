@@ -526,15 +526,14 @@ impl Flows {
         }
     }
 
-    /// Has the flows be looked at again that come in at a switch, or that may pass it and
-    /// whose excess every switch has to know.
-    pub fn look_again_at(&mut self, datapath: DatapathId) {
+    /// Returns the flows that come in at a switch, and those that may pass it and whose excess
+    /// every switch has to know.
+    pub fn policed_at(&self, datapath: DatapathId) -> impl Iterator<Item = FlowId> {
         let ports = [PortNumber(0), PortNumber(u32::MAX)].map(|port| PortId::new(datapath, port));
         let [first, last] = ports;
         let entering = self.by_source.range(first..=last);
         let flows = entering.flat_map(|(_, entering)| entering.flows());
-        self.altered.extend(flows);
-        self.altered.extend(&self.gentle);
+        flows.chain(self.gentle.iter().copied())
     }
 
     /// Returns a flow whose way is other than when this was last asked, or that is gone.

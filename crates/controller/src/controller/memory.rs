@@ -105,9 +105,6 @@ impl Controller {
         let ready: Vec<_> = ctx.sessions.ready().collect();
         for (datapath, _) in ready {
             network.topology.keep_switch(ctx, datapath);
-            network
-                .tables
-                .ask_for_entries(ctx, &network.owners, datapath);
         }
         ctx.outbox.notify(Event::Ready);
     }

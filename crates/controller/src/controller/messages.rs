@@ -394,9 +394,6 @@ impl Controller {
         self.modes.begin_modes(ctx, network, slot, datapath);
         if ctx.memory == Memory::Complete {
             network.topology.keep_switch(ctx, datapath);
-            network
-                .tables
-                .ask_for_entries(ctx, &network.owners, datapath);
         }
     }
 

@@ -24,7 +24,7 @@ use super::tables::Tables;
 use super::topology::Topology;
 
 /// How many flows have their guards looked at at once.
-const GUARDED_AT_ONCE: usize = 64;
+pub const GUARDED_AT_ONCE: usize = 64;
 
 /// What is known of the network, and what it should do.
 #[derive(Debug)]

@@ -3,13 +3,14 @@
 //! switch polices as well, by what it is promised to get at most: else its entry would put
 //! the excess into the promised queue (docs/decisions/0031-excess-is-policed-at-every-switch.md).
 //!
-//! Which switches can is asked when they connect. Until they have said so, and of those
-//! that cannot, the promises of others trust the source.
+//! Which switches can is asked when they connect, before they are compared with what they
+//! should have: they go on policing while another controller takes them over. Of those that
+//! cannot, the promises of others trust the source.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use calculus::admission::FrameBucket;
-use units::{DataSize, Delay, Duration};
+use units::{DataSize, Delay, Duration, Instant};
 use wire::openflow::multipart::{MultipartReply, MultipartRequest, ReplyBody, RequestBody};
 use wire::openflow::taktos::{Answer, FrameLimit, Police, PoliceEvent, Question};
 use wire::openflow::{DatapathId, TransactionId};
@@ -21,6 +22,8 @@ use crate::record::Admission;
 use crate::rules::PolicedContract;
 use crate::session::Slot;
 
+use super::context::Memory;
+use super::network::GUARDED_AT_ONCE;
 use super::{Context, Network};
 
 /// The most that a flow may send within its deadline whose excess goes on.
@@ -35,7 +38,11 @@ pub struct Policing {
     able: BTreeSet<DatapathId>,
     /// How often switches have said whether they can.
     changes: u64,
-    asked: BTreeMap<TransactionId, DatapathId>,
+    asked: BTreeMap<TransactionId, (DatapathId, Instant)>,
+    /// Those that are compared once it is known, and the flows follow that.
+    awaited: BTreeSet<DatapathId>,
+    /// Flows that do not follow yet what is known.
+    followers: BTreeSet<FlowId>,
 }
 
 impl Policing {
@@ -45,6 +52,8 @@ impl Policing {
             able: BTreeSet::new(),
             changes: 0,
             asked: BTreeMap::new(),
+            awaited: BTreeSet::new(),
+            followers: BTreeSet::new(),
         }
     }
 
@@ -58,6 +67,11 @@ impl Policing {
         self.able.clone().into_iter()
     }
 
+    /// Returns whether flows have to follow who can.
+    pub fn has_followers(&self) -> bool {
+        !self.followers.is_empty()
+    }
+
     /// Returns how often switches have said whether they can.
     pub const fn changes(&self) -> u64 {
         self.changes
@@ -65,7 +79,8 @@ impl Policing {
 
     /// Waits for no answer of a switch whose connection is gone.
     pub fn lose(&mut self, datapath: DatapathId) {
-        self.asked.retain(|_, at| *at != datapath);
+        self.asked.retain(|_, (at, _)| *at != datapath);
+        self.awaited.remove(&datapath);
     }
 
     /// Forgets a switch that will not come back.
@@ -157,7 +172,9 @@ impl Context {
         transaction: TransactionId,
     ) {
         self.policing.lose(datapath);
-        self.policing.asked.insert(transaction, datapath);
+        let asked = (datapath, self.now);
+        self.policing.asked.insert(transaction, asked);
+        self.policing.awaited.insert(datapath);
         let question = RequestBody::Experimenter(Question::Policed.body());
         MultipartRequest::new(question).emit(transaction, self.outbox.to(slot));
     }
@@ -192,14 +209,39 @@ impl Network {
         (datapath, transaction): (DatapathId, TransactionId),
         can: bool,
     ) -> bool {
-        if ctx.policing.asked.get(&transaction) != Some(&datapath) {
+        let asked = ctx.policing.asked.get(&transaction);
+        if asked.is_none_or(|(at, _)| *at != datapath) {
             return false;
         }
         ctx.policing.asked.remove(&transaction);
         if ctx.policing.note(datapath, can) {
-            self.owners.flows.look_again_at(datapath);
+            let concerned = self.owners.flows.policed_at(datapath);
+            ctx.policing.followers.extend(concerned);
         }
         true
+    }
+
+    /// Has flows follow who can police, and then switches of which that is known compared with
+    /// what they should have. One that does not answer cannot.
+    pub(super) fn follow_policing(&mut self, ctx: &mut Context) {
+        for _ in 0..GUARDED_AT_ONCE {
+            let Some(id) = ctx.policing.followers.pop_first() else {
+                break;
+            };
+            self.follow_contract(ctx, id);
+        }
+        let is_known = ctx.policing.followers.is_empty() && ctx.memory == Memory::Complete;
+        if ctx.policing.awaited.is_empty() || !is_known {
+            return;
+        }
+        let (now, patience) = (ctx.now, ctx.timers.echo_timeout);
+        let asked = ctx.policing.asked.values();
+        let open = asked.filter(|(_, since)| now.saturating_since(*since) < patience);
+        let open: BTreeSet<DatapathId> = open.map(|(datapath, _)| *datapath).collect();
+        let known = ctx.policing.awaited.extract_if(.., |at| !open.contains(at));
+        for datapath in known.collect::<Vec<_>>() {
+            self.tables.ask_for_entries(ctx, &self.owners, datapath);
+        }
     }
 
     /// Has the switch that a flow enters first police it, or police it no more, as is known
@@ -214,9 +256,15 @@ impl Network {
         }
         flow.rule.set_contract(contract);
         let (subject, way) = (EntryOwner::Flow(id), flow.way.clone());
-        if self.tables.desired.is_owner(subject)
-            && let Some(part) = self.plan_way(id, way)
-        {
+        if !self.tables.desired.is_owner(subject) {
+            return;
+        }
+        let is_compared = self.tables.is_synchronised(flow.admission.source.datapath);
+        if !is_compared && self.tables.moves.way_to(id).is_none() {
+            // What it has from before is looked at then.
+            let wanted = flow.content(&way);
+            self.set_content_at_once(ctx, subject, &wanted);
+        } else if let Some(part) = self.plan_way(id, way) {
             let parts = BTreeMap::from([(subject, part)]);
             self.tables.begin_move(ctx, &mut self.owners, parts);
         }

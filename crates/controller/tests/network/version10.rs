@@ -76,7 +76,8 @@ fn one_that_falls_into_another_version_is_told_so() {
     let said = receive(&mut controller, &newer);
 
     assert_eq!(controller.counters().bad_messages, before + 1);
-    assert!(matches!(parsed(&said)[..], [Message::Error(_)]));
+    let said = parsed(&said);
+    assert!(said.iter().any(|it| matches!(it, Message::Error(_))));
 }
 
 #[test]

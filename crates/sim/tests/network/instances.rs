@@ -128,10 +128,18 @@ fn another_instance_goes_on_with_what_was_promised() {
         ledger.hear(&mut stage);
         let promised = ledger.promised.len();
         assert_eq!(promised, flow + 1);
-        let sums = stage.asked_for_sums;
+        let (sums, entries) = (stage.asked_for_sums, stage.asked_for_entries);
         stage.crash(leader);
         stage.run_for(Duration::from_ms(500));
-        assert_eq!(stage.asked_for_sums - sums, stage.switches);
+        let asked = (
+            stage.asked_for_sums - sums,
+            stage.asked_for_entries - entries,
+        );
+        assert_eq!(
+            asked,
+            (stage.switches, 0),
+            "none is read where all is right"
+        );
         let successors = stage.leaders();
         assert!(
             successors.len() == 1 && successors[0] != leader,
