@@ -273,6 +273,7 @@ fn eliminate(flow: FlowId, requirement: &Requirement) -> Result<Eliminate, Seaml
         ways: Some(2),
         // Copies that are under way when it is looked.
         tolerance: 2 * u32::from(history),
+        hold: Duration::ZERO,
     })
 }
 

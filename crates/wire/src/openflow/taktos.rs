@@ -11,6 +11,7 @@
 mod bfd;
 mod cost;
 mod engine;
+mod features;
 mod hops;
 mod losses;
 mod mode;
@@ -24,6 +25,7 @@ pub(in crate::openflow) use bfd::BFD_CONFIG;
 pub use bfd::{BfdConfig, BfdCounters, BfdFailed, BfdReport, PortSession, SessionOwner};
 pub use cost::{CostReply, TableCost, Work};
 pub use engine::{CoreReason, EngineItem, EngineReply, EngineSubject};
+pub use features::SwitchFeatures;
 pub use hops::{
     HopConfig, HopCoverage, HopEvent, HopFailed, HopMessage, HopRecord, HopReply, WatchedQueue,
 };
@@ -79,6 +81,8 @@ pub enum Question {
     Sessions,
     /// Which stations said to be there, by PRP.
     Nodes,
+    /// What the switch does that not all do.
+    Features,
 }
 
 /// An answer, or a part of it.
@@ -108,10 +112,12 @@ pub enum Answer<'a> {
     Sessions(Sequence<'a, BfdReport>),
     /// Which stations said to be there, by PRP.
     Nodes(NodeReply<'a>),
+    /// What the switch does that not all do.
+    Features(SwitchFeatures),
 }
 
 impl Question {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Cost,
         Self::Residence,
         Self::Losses,
@@ -124,6 +130,7 @@ impl Question {
         Self::Streams,
         Self::Sessions,
         Self::Nodes,
+        Self::Features,
     ];
 
     const fn number(self) -> u32 {
@@ -140,6 +147,7 @@ impl Question {
             Self::Streams => 10,
             Self::Sessions => 11,
             Self::Nodes => 12,
+            Self::Features => 13,
         }
     }
 
@@ -188,6 +196,7 @@ impl<'a> Answer<'a> {
             Question::Streams => Self::Streams(Sequence::from_bytes(body.data)),
             Question::Sessions => Self::Sessions(Sequence::from_bytes(body.data)),
             Question::Nodes => Self::Nodes(NodeReply::parse(body.data)?),
+            Question::Features => Self::Features(SwitchFeatures::parse(body.data)?),
         }))
     }
 
@@ -207,6 +216,7 @@ impl<'a> Answer<'a> {
             Self::Streams(_) => Question::Streams,
             Self::Sessions(_) => Question::Sessions,
             Self::Nodes(_) => Question::Nodes,
+            Self::Features(_) => Question::Features,
         }
     }
 
@@ -227,6 +237,7 @@ impl<'a> Answer<'a> {
             Self::Streams(streams) => streams.emit(data),
             Self::Sessions(sessions) => sessions.emit(data),
             Self::Nodes(nodes) => nodes.emit(data),
+            Self::Features(features) => features.emit(data),
         }
         Experimenter {
             experimenter: EXPERIMENTER,
