@@ -2,6 +2,7 @@
 //! them, so that they take no room from others.
 
 use std::collections::BTreeMap;
+use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
 
 use units::{Duration, Instant};
@@ -94,10 +95,11 @@ impl HeldFrames {
         self.streams.keys().copied().collect()
     }
 
-    /// Returns a stream of which a frame is to leave.
-    fn overdue(&self, now: Instant) -> Option<StreamHandle> {
+    /// Returns a stream behind another one, or the first, of which a frame is to leave.
+    fn overdue(&self, now: Instant, before: Option<StreamHandle>) -> Option<StreamHandle> {
         let is_overdue = |it: &OrderedStream| it.ordering.due().is_some_and(|due| due <= now);
-        let mut streams = self.streams.iter();
+        let from = before.map_or(Unbounded, Excluded);
+        let mut streams = self.streams.range((from, Unbounded));
         let overdue = streams.find(|(_, it)| is_overdue(it));
         overdue.map(|(stream, _)| *stream)
     }
@@ -152,11 +154,12 @@ impl Egress {
 
     /// Lets frames leave whose time is over.
     pub(crate) fn let_overdue_go(&mut self, now: Instant) {
-        for _ in 0..LEAVE_MAX {
-            match self.held_frames.overdue(now) {
-                Some(stream) => self.let_go(now, stream),
-                None => break,
-            };
+        let (mut left, mut before) = (LEAVE_MAX, None);
+        while let Some(stream) = self.held_frames.overdue(now, before) {
+            while left > 0 && self.let_go(now, stream) {
+                left -= 1;
+            }
+            before = Some(stream);
         }
         self.held_frames.find_due();
     }
