@@ -4,7 +4,8 @@
 //! the excess into the promised queue (docs/decisions/0031-excess-is-policed-at-every-switch.md).
 //!
 //! Which switches can is asked when they connect. Until they have said so, and of those
-//! that cannot, the promises of others trust the source.
+//! that cannot, the promises of others trust the source. Those that can know our extension,
+//! and are asked what else they do that not all of them do.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,9 +34,11 @@ pub struct Policing {
     /// for; nothing if nobody is to police.
     tolerance: Option<Duration>,
     able: BTreeSet<DatapathId>,
+    /// Of those, the switches that hold frames back to keep them in order.
+    ordering: BTreeSet<DatapathId>,
     /// How often switches have said whether they can.
     changes: u64,
-    asked: BTreeMap<TransactionId, DatapathId>,
+    asked: BTreeMap<TransactionId, (DatapathId, Question)>,
 }
 
 impl Policing {
@@ -43,6 +46,7 @@ impl Policing {
         Self {
             tolerance,
             able: BTreeSet::new(),
+            ordering: BTreeSet::new(),
             changes: 0,
             asked: BTreeMap::new(),
         }
@@ -51,6 +55,11 @@ impl Policing {
     /// Returns whether a switch knows our extension of OpenFlow.
     pub fn is_able(&self, datapath: DatapathId) -> bool {
         self.able.contains(&datapath)
+    }
+
+    /// Returns whether a switch holds frames back to keep them in order.
+    pub fn keeps_order(&self, datapath: DatapathId) -> bool {
+        self.ordering.contains(&datapath)
     }
 
     /// Returns the switches that know it.
@@ -65,18 +74,28 @@ impl Policing {
 
     /// Waits for no answer of a switch whose connection is gone.
     pub fn lose(&mut self, datapath: DatapathId) {
-        self.asked.retain(|_, at| *at != datapath);
+        self.asked.retain(|_, (at, _)| *at != datapath);
     }
 
     /// Forgets a switch that will not come back.
     pub fn forget(&mut self, datapath: DatapathId) {
         self.lose(datapath);
         self.able.remove(&datapath);
+        self.ordering.remove(&datapath);
+    }
+
+    /// Takes in whether a switch keeps frames in order.
+    fn note_order(&mut self, datapath: DatapathId, keeps: bool) {
+        match keeps {
+            true => self.ordering.insert(datapath),
+            false => self.ordering.remove(&datapath),
+        };
     }
 
     /// Takes in whether a switch can; returns whether that is new.
     fn note(&mut self, datapath: DatapathId, can: bool) -> bool {
         self.changes += 1;
+        self.note_order(datapath, false);
         match can {
             true => self.able.insert(datapath),
             false => self.able.remove(&datapath),
@@ -157,49 +176,79 @@ impl Context {
         transaction: TransactionId,
     ) {
         self.policing.lose(datapath);
-        self.policing.asked.insert(transaction, datapath);
-        let question = RequestBody::Experimenter(Question::Policed.body());
+        self.ask(slot, (datapath, Question::Policed), transaction);
+    }
+
+    fn ask(&mut self, slot: Slot, asked: (DatapathId, Question), transaction: TransactionId) {
+        self.policing.asked.insert(transaction, asked);
+        let question = RequestBody::Experimenter(asked.1.body());
         MultipartRequest::new(question).emit(transaction, self.outbox.to(slot));
     }
 }
 
 impl Network {
-    /// Takes in that a switch can police, if it says that; returns whether it is of concern
-    /// here.
+    /// Takes in that a switch can police, or what else it does, if it says that; returns
+    /// whether it is of concern here.
     pub fn policing_answered(
         &mut self,
         ctx: &mut Context,
+        slot: Slot,
         (datapath, transaction): (DatapathId, TransactionId),
         reply: &MultipartReply<'_>,
     ) -> bool {
         let ReplyBody::Experimenter(body) = &reply.body else {
             return false;
         };
-        let is_it = matches!(Answer::parse(body), Ok(Some(Answer::Policed(_))));
-        is_it && self.policing_known(ctx, (datapath, transaction), true)
+        let (question, can) = match Answer::parse(body) {
+            Ok(Some(Answer::Policed(_))) => (Question::Policed, true),
+            Ok(Some(Answer::Features(features))) => (Question::Features, features.orders_streams),
+            _ => return false,
+        };
+        let asked = (datapath, question);
+        if ctx.policing.asked.get(&transaction) != Some(&asked) {
+            return false;
+        }
+        if question == Question::Policed {
+            let transaction = self.tables.confirmations.transaction();
+            ctx.ask(slot, (datapath, Question::Features), transaction);
+        }
+        self.policing_known(ctx, asked, transaction, can);
+        true
     }
 
     /// Takes in that a switch does not know what it was asked; returns whether that was
-    /// whether it can police.
-    pub fn policing_refused(&mut self, ctx: &mut Context, of: (DatapathId, TransactionId)) -> bool {
-        self.policing_known(ctx, of, false)
-    }
-
-    /// Takes in what a switch has answered; another one cannot answer for it.
-    fn policing_known(
+    /// whether it can police, or what else it does.
+    pub fn policing_refused(
         &mut self,
         ctx: &mut Context,
         (datapath, transaction): (DatapathId, TransactionId),
-        can: bool,
     ) -> bool {
-        if ctx.policing.asked.get(&transaction) != Some(&datapath) {
-            return false;
+        // Another switch cannot answer for it.
+        let asked = ctx.policing.asked.get(&transaction).copied();
+        let asked = asked.filter(|(at, _)| *at == datapath);
+        if let Some(asked) = asked {
+            self.policing_known(ctx, asked, transaction, false);
         }
+        asked.is_some()
+    }
+
+    /// Takes in what a switch has answered.
+    fn policing_known(
+        &mut self,
+        ctx: &mut Context,
+        (datapath, question): (DatapathId, Question),
+        transaction: TransactionId,
+        can: bool,
+    ) {
         ctx.policing.asked.remove(&transaction);
-        if ctx.policing.note(datapath, can) {
-            self.owners.flows.look_again_at(datapath);
+        match question {
+            Question::Features => ctx.policing.note_order(datapath, can),
+            _ => {
+                if ctx.policing.note(datapath, can) {
+                    self.owners.flows.look_again_at(datapath);
+                }
+            }
         }
-        true
     }
 
     /// Has the switch that a flow enters first police it, or police it no more, as is known

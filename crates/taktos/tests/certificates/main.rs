@@ -303,6 +303,7 @@ fn doubled(request: &Request, promises: &Promises, random: &mut Random) -> Optio
             && tree.hops.iter().any(|hop| hop.stage == *stage)
     });
     request.redundant = Some(Box::new(Redundant {
+        hold: Delay::ZERO,
         tree,
         eliminator: last.filter(|_| random.in_percent(60)),
     }));
