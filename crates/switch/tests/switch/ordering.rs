@@ -178,7 +178,7 @@ fn features(world: &mut World) -> SwitchFeatures {
     let ReplyBody::Experimenter(body) = reply.body else {
         panic!("not what was expected")
     };
-    match Answer::parse(&body).unwrap() {
+    match Answer::parse(&body).expect("the switch writes what can be read") {
         Some(Answer::Features(features)) => features,
         other => panic!("not what was expected: {other:?}"),
     }

@@ -20,7 +20,7 @@ use controller::northbound::{PromisedFlow, Promises};
 use run::experiment::{Admission, Experiment, certificate};
 use scenario::Scenario;
 use sim::servers::random::Random;
-use units::DataSize;
+use units::{DataSize, Delay};
 
 /// Networks in a run of the tests.
 const NETWORKS: u64 = 2_000;
