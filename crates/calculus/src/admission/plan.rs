@@ -271,10 +271,15 @@ impl ReservationPlanner {
         let copy = |tree: &Tree, at: usize, windows: &[ArrivalWindow]| {
             let hop: &Hop = &tree.hops[at];
             let origin = tree.origin(hop, stages);
-            // What the eliminator hands on came to it by the one tree or by the other.
+            // What the eliminator hands on came to it by the one tree or by the other; what it
+            // held back goes on together.
             let merges = origin.stage.is_some() && origin.stage == redundant.eliminator;
-            let link = origin.link.filter(|_| !merges);
-            let origin = FlowOrigin { link, ..origin };
+            let origin = FlowOrigin {
+                stage: origin
+                    .stage
+                    .filter(|_| !merges || redundant.hold == Delay::ZERO),
+                link: origin.link.filter(|_| !merges),
+            };
             arrival(hop.stage, origin, stages, sent, windows[at])
         };
         let second = |at: usize, windows: &[ArrivalWindow]| copy(tree, at, windows);
