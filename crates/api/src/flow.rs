@@ -232,7 +232,31 @@ pub enum Protection {
         #[serde(default)]
         #[schemars(with = "String")]
         encoding: SequenceEncoding,
+        /// Whether frames reach the receiver in the order in which they were sent (RFC 9550).
+        #[serde(default, skip_serializing_if = "FrameOrder::is_any")]
+        order: FrameOrder,
     },
+}
+
+/// In which order frames reach a receiver.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "FrameOrderDocument")]
+pub enum FrameOrder {
+    /// As they come.
+    #[default]
+    Any,
+    /// As they were sent: those that are ahead of missing ones are held back.
+    Kept,
+}
+
+impl FrameOrder {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+    const fn is_any(&self) -> bool {
+        matches!(self, Self::Any)
+    }
 }
 
 impl Protection {

@@ -52,8 +52,9 @@ pub use contract::{ContractChange, ContractFigures, ContractOffer, ContractSugge
 pub use count::Count;
 pub use event::{About, Detection, Event, Occurrence, Occurrences};
 pub use flow::{
-    Accepted, Alternative, Cause, Cover, Dispute, FlowHops, FlowId, FlowSummary, HopCount, HopSeen,
-    MAX_DISPUTES_SHOWN, Promise, PromiseState, Protection, Route, TransportProtocol, Travels,
+    Accepted, Alternative, Cause, Cover, Dispute, FlowHops, FlowId, FlowSummary, FrameOrder,
+    HopCount, HopSeen, MAX_DISPUTES_SHOWN, Promise, PromiseState, Protection, Route,
+    TransportProtocol, Travels,
 };
 pub use frame_match::{FlowMatch, FrameMatch, Transport};
 pub use intent::{

@@ -202,6 +202,7 @@ fn check_additions(demand: &Demand) -> Result<(), Reason> {
     let Demand {
         protection,
         tag_bit,
+        hold_ps,
         bfd_interval_ps,
         ..
     } = demand;
@@ -219,6 +220,8 @@ fn check_additions(demand: &Demand) -> Result<(), Reason> {
             .is_some_and(|largest| largest > LARGEST_UNPROMISED_FRAME - tag_bit)
     {
         "its largest frame has no room for a tag"
+    } else if *hold_ps > 0 && !is_tagged {
+        "only where second copies are dropped frames are held back, by the number in their tag"
     } else if bfd_interval_ps.is_some() && *protection != Protection::FastFailover {
         "links are watched for frames that are turned back, and for nothing else"
     } else if bfd_interval_ps.is_some_and(|interval| !BFD_INTERVALS.contains(&interval)) {

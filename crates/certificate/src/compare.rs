@@ -125,6 +125,7 @@ fn of_demand(demand: &Demand) -> Vec<(&'static str, String)> {
         ("receivers", text(receivers)),
         ("protection", text(demand.protection)),
         ("tag_bit", text(demand.tag_bit)),
+        ("hold_ps", text(demand.hold_ps)),
         ("bfd_interval_ps", text(demand.bfd_interval_ps)),
         ("levels", text(demand.levels.len())),
     ];

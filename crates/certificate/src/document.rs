@@ -231,6 +231,11 @@ pub struct Demand {
     /// nobody does.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub tag_bit: u64,
+    /// For how long at most the switch that drops second copies holds frames back that are
+    /// ahead of missing ones, so that all go on in order; nothing if it hands on each as it
+    /// comes.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub hold_ps: u64,
     /// How often both ends of each link between switches on its path send a BFD packet, if
     /// they do.
     #[serde(default, skip_serializing_if = "Option::is_none")]

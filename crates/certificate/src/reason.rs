@@ -68,6 +68,14 @@ pub enum Reason {
     /// Second copies do not end where the document says.
     #[error("both copies have to meet at the eliminator and go on as one")]
     NoEliminator,
+    /// Frames that only the slower way brings may come when later ones have gone on.
+    #[error("holds frames back for {hold}, and its copies may come {apart} apart")]
+    HoldTooShort {
+        /// For how long frames are held back at most.
+        hold: Delay,
+        /// By how much the two ways differ.
+        apart: Delay,
+    },
     /// A stage that promises rest on has no budget.
     #[error("it passes the {stage}, which has no budget{}", of_class(class))]
     NoBudget {

@@ -27,6 +27,8 @@ pub struct Second {
     pub path: Steps,
     /// The processor that drops those that come second.
     pub eliminator: Option<usize>,
+    /// For how long at most it holds frames back that are ahead of missing ones.
+    pub hold_ps: u64,
 }
 
 impl Ways {
@@ -73,11 +75,16 @@ impl Ways {
                         Some(NodeIndex::Switch(switch)) => Ok(map.processor(switch)),
                         Some(NodeIndex::Host(_)) | None => Err(Reason::NoEliminator),
                     });
+                let hold_ps = flow.demand.hold_ps;
+                if hold_ps > 0 && copies.eliminator.is_none() {
+                    return Err(Reason::NoEliminator);
+                }
                 let second = steps(&copies.path, WayKind::Second)?;
                 check_apart(&path, &second, map)?;
                 Some(Second {
                     path: second,
                     eliminator: eliminator.transpose()?,
+                    hold_ps,
                 })
             }
         };

@@ -8,9 +8,11 @@
 //!
 //! Of a flow whose frames are doubled both copies pass, each in the windows of its
 //! own path, until a stage hands on the first copy and drops the other: whatever
-//! comes from there was there in the one window or in the other.
+//! comes from there was there in the one window or in the other, or was held back since then.
 
 use std::collections::{BTreeMap, BTreeSet};
+
+use units::Delay;
 
 use crate::map::{LONGEST_PS, StageId};
 use crate::reason::Reason;
@@ -177,7 +179,7 @@ fn follow_both(ways: &Ways, road: &Road<'_>) -> Result<Visits, Reason> {
             found.map(|visit| visit.window).ok_or(Reason::NoEliminator)
         };
         let both = window(&ways.path)?.or(window(&second.path)?);
-        others.behind = Some((eliminator, both));
+        others.behind = Some((eliminator, road.held(second.hold_ps, eliminator, both)?));
     }
     let mut path = road.walk(&ways.path, &others)?;
     let copies = road.walk(&second.path, &others)?;
@@ -259,6 +261,32 @@ impl Road<'_> {
             });
         }
         Ok(visits)
+    }
+
+    /// Returns when copies may come to an eliminator, as what is behind it sees them that
+    /// holds frames back to put them in order: later by that, if missing ones are lost. Where
+    /// one copy of each comes in `window`, none comes when a later frame has gone on.
+    fn held(&self, hold_ps: u64, eliminator: usize, window: Window) -> Result<Window, Reason> {
+        if hold_ps == 0 {
+            return Ok(window);
+        }
+        let visit = Visit {
+            window,
+            ..Visit::first(eliminator, 0)
+        };
+        let apart = behind(visit, self.stages, self.class)?.length();
+        if apart > hold_ps {
+            return Err(Reason::HoldTooShort {
+                hold: Delay::from_ps(hold_ps),
+                apart: Delay::from_ps(apart),
+            });
+        }
+        let latest = window.latest.checked_add(hold_ps);
+        let latest = latest.filter(|latest| *latest <= LONGEST_PS);
+        Ok(Window {
+            latest: latest.ok_or(Reason::TooLate)?,
+            ..window
+        })
     }
 
     /// Returns the latest that a frame arrives at any end of a way.

@@ -304,14 +304,14 @@ impl Reservations {
             base: base.clone(),
             alternatives: alternatives.clone(),
             is_held_back: self.modal.is_some() || is_doubled,
-            redundant: self.redundant(ways),
+            redundant: self.redundant(requirement, ways),
         }
     }
 
     /// Returns where the second copies of frames go, if there are any: the switch at which
     /// both ways to a receiver meet drops what comes second. With several receivers copies
     /// meet at several switches, and both count up to the receivers.
-    fn redundant(&mut self, ways: &Ways) -> Option<Box<Redundant>> {
+    fn redundant(&mut self, requirement: &Requirement, ways: &Ways) -> Option<Box<Redundant>> {
         let [_, second] = ways.copies()?;
         let mut receivers = second.leaves();
         let last = receivers.next().filter(|_| receivers.next().is_none());
@@ -319,6 +319,7 @@ impl Reservations {
         Some(Box::new(Redundant {
             tree: self.stages_of(second),
             eliminator: last.and_then(|at| self.add_switch(at.datapath)),
+            hold: seamless::hold(requirement).into(),
         }))
     }
 

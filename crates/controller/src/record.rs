@@ -17,7 +17,7 @@ use wire::openflow::PortNumber;
 use wire::openflow::taktos::SequenceEncoding;
 
 use crate::northbound::{
-    Cover, ExceedAction, FlowMatch, MAX_DESTINATIONS, Protection, Requirement,
+    Cover, ExceedAction, FlowMatch, FrameOrder, MAX_DESTINATIONS, Protection, Requirement,
 };
 use crate::path::{Branch, Tree};
 use crate::place::{LinkEnds, PortId};
@@ -45,7 +45,8 @@ const HEART_BEAT: u64 = 0x3fff << HEART_BEAT_AT;
 const IS_SEAMLESS: u64 = 1 << 61;
 /// The same, with numbers in trailers of PRP.
 const BY_PRP: u64 = 1;
-const SEAMLESS_BY_PRP: u64 = IS_SEAMLESS | BY_PRP;
+/// Beside it, whether frames stay in order.
+const KEEPS_ORDER: u64 = 1 << 1;
 /// Of one that says what a flow gets at levels.
 const MODAL_VERSION: u8 = 2;
 /// Of one that says how many frames a flow is, and perhaps what it gets at levels.
@@ -263,11 +264,16 @@ impl<'a> From<&'a Admission> for StoredHead<'a> {
 
 /// Returns the interruption that is allowed, with marks for what it covers and who heals.
 fn stored_protection(protection: Protection) -> Option<u64> {
-    if let Protection::Seamless { encoding } = protection {
-        return Some(match encoding {
-            SequenceEncoding::RTag => IS_SEAMLESS,
-            SequenceEncoding::Prp => SEAMLESS_BY_PRP,
-        });
+    if let Protection::Seamless { encoding, order } = protection {
+        let by_prp = match encoding {
+            SequenceEncoding::RTag => 0,
+            SequenceEncoding::Prp => BY_PRP,
+        };
+        let keeps_order = match order {
+            FrameOrder::Any => 0,
+            FrameOrder::Kept => KEEPS_ORDER,
+        };
+        return Some(IS_SEAMLESS | by_prp | keeps_order);
     }
     let (interruption, covers) = protection.interruption()?;
     let covers = match covers {
@@ -289,12 +295,17 @@ fn loaded_protection(stored: Option<u64>) -> Protection {
     let Some(stored) = stored else {
         return Protection::None;
     };
-    if let IS_SEAMLESS | SEAMLESS_BY_PRP = stored {
-        let encoding = match stored & BY_PRP {
-            0 => SequenceEncoding::RTag,
-            _ => SequenceEncoding::Prp,
+    if stored & !(BY_PRP | KEEPS_ORDER) == IS_SEAMLESS {
+        return Protection::Seamless {
+            encoding: match stored & BY_PRP {
+                0 => SequenceEncoding::RTag,
+                _ => SequenceEncoding::Prp,
+            },
+            order: match stored & KEEPS_ORDER {
+                0 => FrameOrder::Any,
+                _ => FrameOrder::Kept,
+            },
         };
-        return Protection::Seamless { encoding };
     }
     let marks = COVERS_ANY | COVERS_ONE_WAY | HEALED_LOCALLY | HEART_BEAT;
     let interruption = Duration::from_ns(stored & !marks);

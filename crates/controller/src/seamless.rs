@@ -14,11 +14,15 @@
 //! There each source has one counter for all of its flows, since who speaks PRP knows a copy
 //! by its source and number; so a flow's numbers have gaps, and what is remembered is the
 //! numbers themselves, as many.
+//!
+//! Where order is to be kept (RFC 9550), the last switch holds back what is ahead of missing
+//! frames, for half of the deadline at most; the ways have the other half. So they differ by
+//! no more than frames are held, and none that only the slower way brings is late for that.
 
 use calculus::bounds::processing::{FRAME, FrameBucket};
 use calculus::min_plus::TokenBucket;
 use thiserror::Error;
-use units::{BitRate, DataSize, Duration};
+use units::{BitRate, DataSize, Delay, Duration};
 use wire::ethernet::{EtherType, LONGEST_FRAME, MacAddress, wire_size};
 use wire::openflow::oxm::Masked;
 use wire::openflow::taktos::{
@@ -29,7 +33,7 @@ use wire::prp::{self, Lan, Supervision};
 use wire::redundancy_tag;
 
 use crate::desired::Form;
-use crate::northbound::{FlowId, Protection, Requirement, Traffic};
+use crate::northbound::{FlowId, FrameOrder, Protection, Requirement, Traffic};
 use crate::place::PortId;
 use crate::priority;
 use crate::record::Admission;
@@ -56,6 +60,21 @@ pub enum SeamlessError {
         from: String,
         /// The destination.
         to: String,
+    },
+    /// Numbers of PRP have gaps, so nobody knows what is missing.
+    #[error("frames that are numbered by PRP cannot be kept in order: their numbers have gaps")]
+    OrderByPrp,
+    /// Several switches would hold frames back.
+    #[error("{count} receivers, and frames are kept in order for one")]
+    OrderForSeveral {
+        /// How many there are.
+        count: usize,
+    },
+    /// The last switch does not say that it does so as quickly as anything else.
+    #[error("switch {switch} does not hold frames back to keep them in order")]
+    NoOrder {
+        /// Its name.
+        switch: String,
     },
     /// With their numbers its frames would be longer than links carry.
     #[error("a frame of {largest} has no room for its number: {limit} at most has")]
@@ -193,6 +212,15 @@ pub fn check(requirement: &Requirement) -> Result<(), SeamlessError> {
     if requirement.modes.is_some() {
         return Err(SeamlessError::Modes);
     }
+    if order_of(requirement) == FrameOrder::Kept {
+        if encoding_of(requirement) == SequenceEncoding::Prp {
+            return Err(SeamlessError::OrderByPrp);
+        }
+        let count = requirement.destinations.len();
+        if count > 1 {
+            return Err(SeamlessError::OrderForSeveral { count });
+        }
+    }
     let largest = requirement.traffic.largest_frame;
     let limit = wire_size(LONGEST_FRAME).saturating_sub(added(requirement));
     if largest > limit {
@@ -218,9 +246,28 @@ pub fn added(requirement: &Requirement) -> DataSize {
 /// Returns where a flow that two ways carry has its numbers.
 const fn encoding_of(requirement: &Requirement) -> SequenceEncoding {
     match requirement.protection {
-        Protection::Seamless { encoding } => encoding,
+        Protection::Seamless { encoding, .. } => encoding,
         _ => SequenceEncoding::RTag,
     }
+}
+
+/// Returns in which order the frames of a flow are to reach its receivers.
+#[must_use]
+pub const fn order_of(requirement: &Requirement) -> FrameOrder {
+    match requirement.protection {
+        Protection::Seamless { order, .. } => order,
+        _ => FrameOrder::Any,
+    }
+}
+
+/// Returns for how long at most a frame of a flow is held back that is ahead of missing ones;
+/// zero if each is handed on as it comes.
+#[must_use]
+pub fn hold(requirement: &Requirement) -> Duration {
+    let kept = order_of(requirement) == FrameOrder::Kept;
+    let deadline = requirement.deadline.filter(|_| kept);
+    let half = |deadline: Delay| Delay::from_ps(deadline.as_ps().div_ceil(2));
+    deadline.map_or(Duration::ZERO, |deadline| half(deadline).round_up())
 }
 
 /// Returns what a flow never exceeds, whose traffic is this, behind the switch that numbers
@@ -273,21 +320,26 @@ fn eliminate(flow: FlowId, requirement: &Requirement) -> Result<Eliminate, Seaml
         ways: Some(2),
         // Copies that are under way when it is looked.
         tolerance: 2 * u32::from(history),
+        hold: hold(requirement),
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use units::Delay;
-
     use super::*;
     use crate::northbound::{ExceedAction, FlowMatch};
 
     const R_TAG: Protection = Protection::Seamless {
         encoding: SequenceEncoding::RTag,
+        order: FrameOrder::Any,
+    };
+    const IN_ORDER: Protection = Protection::Seamless {
+        encoding: SequenceEncoding::RTag,
+        order: FrameOrder::Kept,
     };
     const PRP: Protection = Protection::Seamless {
         encoding: SequenceEncoding::Prp,
+        order: FrameOrder::Any,
     };
 
     /// 122 bytes and what the medium adds, 4,000 times a second.
@@ -339,6 +391,34 @@ mod tests {
         };
         assert_eq!(refused, Err(error));
         assert_eq!(check(&samples(Some(Delay::from_us(15_500)))), Ok(()));
+    }
+
+    /// So what the ways have of it is no longer than frames are held.
+    #[test]
+    fn where_order_is_kept_frames_are_held_for_half_of_the_deadline() {
+        let mut samples = samples(Some(Delay::from_ps(3_000_001)));
+        assert_eq!(hold(&samples), Duration::ZERO);
+        samples.protection = IN_ORDER;
+
+        let how = eliminate(FlowId(7), &samples).unwrap();
+
+        assert_eq!(how.hold, Duration::from_ns(1_501));
+        assert!(how.is_possible(), "{how:?}");
+    }
+
+    #[test]
+    fn order_that_nobody_could_keep_is_refused() {
+        let mut samples = samples(Some(Delay::from_us(3_000)));
+        samples.protection = IN_ORDER;
+        assert_eq!(check(&samples), Ok(()));
+        samples.destinations.push("other".to_owned());
+        let several = SeamlessError::OrderForSeveral { count: 2 };
+        assert_eq!(check(&samples), Err(several));
+        samples.protection = Protection::Seamless {
+            encoding: SequenceEncoding::Prp,
+            order: FrameOrder::Kept,
+        };
+        assert_eq!(check(&samples), Err(SeamlessError::OrderByPrp));
     }
 
     #[test]

@@ -56,6 +56,7 @@ const RECOVERY: Eliminate = Eliminate {
     encoding: SequenceEncoding::RTag,
     ways: None,
     tolerance: 0,
+    hold: Duration::ZERO,
 };
 /// Packets that are seldom beside frames that are to come all the time.
 const ASKED: SessionConfig = SessionConfig {

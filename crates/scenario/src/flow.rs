@@ -276,6 +276,8 @@ pub enum Protection {
     Seamless {
         /// Whether frames are numbered in trailers of PRP, and not in redundancy tags.
         by_prp: bool,
+        /// Whether they reach the receiver in the order in which they were sent.
+        keeps_order: bool,
     },
 }
 

@@ -4,6 +4,8 @@
 //! when an entry is added, so that nothing has to be parsed, looked up or
 //! refused when a frame comes. OF13 clauses 5.9 to 5.12.
 
+use std::sync::Arc;
+
 use wire::ethernet::MacAddress;
 use wire::openflow::oxm::FieldKind;
 use wire::openflow::taktos::{
@@ -254,7 +256,7 @@ pub(crate) struct Program {
     /// The contract that the meter polices, if it is the entry's own.
     pub(crate) police: Option<Police>,
     /// Executed at once, in order.
-    pub(crate) apply: Box<[Action]>,
+    pub(crate) apply: Arc<[Action]>,
     /// Whether the action set is emptied.
     pub(crate) clear: bool,
     /// Put into the action set.

@@ -4,7 +4,7 @@
 //! an action that changes it while others hold it makes a copy first. Headroom
 //! before the frame lets a tag be pushed without moving the payload.
 
-use units::Instant;
+use units::{Duration, Instant};
 
 /// How many bytes a slot has, headroom included.
 pub(crate) const SLOT_BYTES: usize = 2048;
@@ -47,7 +47,8 @@ pub(crate) struct BufferPool {
     bytes: Vec<u8>,
     slots: Vec<Slot>,
     free: Vec<SlotIndex>,
-    /// So many of them are kept for the frames of the switch itself.
+    /// So many of them are kept for the frames of the switch itself, and for those that are
+    /// set aside.
     kept: usize,
 }
 
@@ -63,8 +64,8 @@ impl BufferPool {
         }
     }
 
-    /// Returns a pool for `frames` frames, and `kept` of the switch's own that find room whatever
-    /// others there are.
+    /// Returns a pool for `frames` frames, and `kept` of the switch's own or set aside that find
+    /// room whatever others there are.
     pub(crate) fn keeping(kept: usize, frames: usize) -> Self {
         Self {
             kept,
@@ -153,6 +154,18 @@ impl BufferPool {
         if slot.references == 0 {
             self.free.push(index);
         }
+    }
+
+    /// Holds a slot once more, out of those that are kept.
+    pub(crate) fn set_aside(&mut self, index: SlotIndex) {
+        self.hold(index);
+        self.kept -= 1;
+    }
+
+    /// Takes a frame back that was set aside, as if it had arrived so much later.
+    pub(crate) fn take_back(&mut self, index: SlotIndex, later: Duration) {
+        self.slots[index.at()].arrived += later;
+        self.kept += 1;
     }
 
     pub(crate) fn frame(&self, index: SlotIndex) -> &[u8] {

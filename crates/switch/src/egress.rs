@@ -29,7 +29,7 @@ use crate::modes::ModeKeeper;
 use crate::packet::{Origin, Packet};
 use crate::packet_in_budget::Budget;
 use crate::port::{Leaving, Link, Port, PortIndex, Sending, Turn, URGENT, Waiting};
-use crate::streams::{NodeTable, StreamTable};
+use crate::streams::{HELD_FRAMES_MAX, HeldFrames, NodeTable, RestOfList, StreamTable};
 
 /// How many ports a switch has at most.
 pub const PORTS_MAX: usize = 256;
@@ -94,6 +94,8 @@ pub(crate) struct Egress {
     pub(crate) meters: MeterTable,
     /// What is remembered of streams that go over several ways.
     pub(crate) streams: StreamTable,
+    /// Frames of streams that wait for earlier ones.
+    pub(crate) held_frames: HeldFrames,
     /// Which stations said to be there, by PRP.
     pub(crate) nodes: NodeTable,
     /// What meters decided about the frame at hand before it came here.
@@ -149,13 +151,17 @@ impl Egress {
         let ports = ports.map(|port| Port::new(now, port, config.queue_capacity));
         Self {
             ports: ports.collect(),
-            pool: BufferPool::keeping(OWN_FRAMES_A_PORT * config.ports.len(), config.buffers),
+            pool: BufferPool::keeping(
+                OWN_FRAMES_A_PORT * config.ports.len() + HELD_FRAMES_MAX,
+                config.buffers,
+            ),
             transmissions: VecDeque::with_capacity(TRANSMISSIONS_MAX),
             pending_packet_ins: VecDeque::with_capacity(PACKET_INS_MAX),
             counters: SwitchCounters::default(),
             groups: GroupTable::new(config.groups, config.group_buckets),
             meters: MeterTable::new(config.meters, config.meter_bands),
             streams: StreamTable::new(),
+            held_frames: HeldFrames::new(),
             nodes: NodeTable::new(),
             judged: Judged::default(),
             flow_hash: FlowHash::new(config.seed),
@@ -234,6 +240,14 @@ impl Egress {
                 && (program.clear || set.is_empty())
             {
                 self.enter_group(now, packet, group);
+                return FrameOutcome::Ends;
+            }
+            // The frame may have to wait before the others of them are done.
+            if let Action::Eliminate(how) = action
+                && how.holds()
+            {
+                let (actions, from) = (program.apply.clone(), place + 1);
+                self.eliminate_in_order(now, packet, &how, RestOfList { actions, from });
                 return FrameOutcome::Ends;
             }
             if self.execute(now, packet, action) == FrameOutcome::Ends {
@@ -367,7 +381,11 @@ impl Egress {
         if now >= self.bfd.due() {
             self.serve_sessions(now);
         }
-        self.next_start = self.modes.beat_due().min(self.bfd.due());
+        if now >= self.held_frames.due() {
+            self.let_overdue_go(now);
+        }
+        let own_due = self.modes.beat_due().min(self.bfd.due());
+        self.next_start = own_due.min(self.held_frames.due());
         let mut judged = 0;
         for at in (0..).map(PortIndex).take(self.ports.len()) {
             while self.transmissions.len() < TRANSMISSIONS_MAX

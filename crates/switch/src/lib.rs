@@ -91,5 +91,5 @@ pub use port::{Link, QUEUES};
 pub use residence::{Residence, ResidenceBucket};
 pub use resumption::{ResumeError, Resumption};
 pub use retained_state::{RetainedState, StateLog};
-pub use streams::STREAMS_MAX;
+pub use streams::{HELD_FRAMES_MAX, STREAMS_MAX};
 pub use switch::{Input, Output, Stay, Switch};

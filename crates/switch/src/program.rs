@@ -62,6 +62,7 @@ impl Compiler<'_> {
             seen.push(kind);
             self.add(&mut program, &mut frames, instruction)?;
         }
+        check_order(&program).map_err(ErrorKind::BadAction)?;
         self.check_set(&program, frames)
             .map_err(ErrorKind::BadAction)?;
         Ok(program)
@@ -134,7 +135,7 @@ impl Compiler<'_> {
             program.police = Some(police);
             rest.next();
         }
-        program.apply = self.list(rest, frames)?;
+        program.apply = self.list(rest, frames)?.into();
         Ok(())
     }
 
@@ -208,6 +209,9 @@ impl Compiler<'_> {
             }
             openflow::Action::Eliminate(how) => {
                 self.check_stream(how.stream)?;
+                if !self.egress.held_frames.has_room_for(&how) {
+                    return Err(BadAction::TooMany);
+                }
                 Action::Eliminate(how)
             }
             openflow::Action::Trailer(what) => {
@@ -258,6 +262,21 @@ impl Compiler<'_> {
                 None => Err(BadAction::BadOutPort),
             },
         }
+    }
+}
+
+/// Refuses what nobody could do any more with a frame that was held: what follows is a list
+/// of its own, and groups may be gone by then.
+fn check_order(program: &Program) -> Result<(), BadAction> {
+    let holds = |action: &Action| matches!(action, Action::Eliminate(how) if how.holds());
+    let Some(at) = program.apply.iter().position(holds) else {
+        return Ok(());
+    };
+    let is_left = |action: &Action| holds(action) || action.group().is_some();
+    let ends = program.goto.is_none() && program.write.is_empty();
+    match ends && !program.apply[at + 1..].iter().any(is_left) {
+        true => Ok(()),
+        false => Err(BadAction::BadExperimenterType),
     }
 }
 

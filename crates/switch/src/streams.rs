@@ -2,24 +2,31 @@
 //!
 //! Which frames a stream has is said by the entries that name it. Where ways part an entry
 //! gives each frame a number in a redundancy tag; where they meet the entries of all
-//! arriving ports share a recovery function, which hands on what is new (`recovery`).
+//! arriving ports share a recovery function, which hands on what is new (`recovery`), and
+//! behind it, if that is wanted, an ordering function (`ordering`).
 //! What is remembered stands in words (`stream_table`), which walks of the
 //! [compiled form](crate::compiled) read and change as well.
 //!
 //! Instead of a tag frames may have a trailer of PRP (IEC 62439-3), which is looked for only
 //! where an action is about it.
 
+mod held_frames;
 mod node_table;
+mod ordering;
 mod recovery;
 mod stream_table;
 mod supervision;
 mod trailer;
 
+pub use held_frames::HELD_FRAMES_MAX;
+pub(crate) use held_frames::{HeldFrames, RestOfList};
 pub(crate) use node_table::NodeTable;
 pub(crate) use recovery::Passing;
 pub(crate) use stream_table::StreamTable;
 
-use wire::openflow::taktos::{Eliminate, SequenceEncoding, StreamHandle, TrailerAction};
+use wire::openflow::taktos::{
+    Eliminate, SequenceEncoding, StreamHandle, StreamReport, TrailerAction,
+};
 
 use crate::action::{Action, Pop, Push};
 use crate::egress::{Egress, FrameOutcome};
@@ -69,15 +76,20 @@ impl Egress {
     /// Returns whether a frame is new to a stream, which takes it then. What counts is when
     /// it arrived.
     pub(crate) fn recover(&mut self, packet: &mut Packet, how: &Eliminate) -> Passing {
-        let number = match how.encoding {
+        let number = self.sequence_number(packet, how.encoding);
+        let arrived = self.pool.arrived(packet.slot);
+        self.streams.take(how, arrived, number)
+    }
+
+    /// Returns the number that a frame has.
+    fn sequence_number(&mut self, packet: &mut Packet, encoding: SequenceEncoding) -> Option<u16> {
+        match encoding {
             SequenceEncoding::RTag => {
                 packet.refresh_headers(&self.pool);
                 number_of(&packet.headers, self.pool.frame(packet.slot))
             }
             SequenceEncoding::Prp => self.trailer_of(packet).map(|(it, _)| it.sequence),
-        };
-        let arrived = self.pool.arrived(packet.slot);
-        self.streams.take(how, arrived, number)
+        }
     }
 
     /// Takes the number off a frame, if it has one.
@@ -99,7 +111,10 @@ impl Egress {
                 Action::Sequence(stream) | Action::Trailer(TrailerAction::Number(stream)) => {
                     self.streams.hold(*stream, None);
                 }
-                Action::Eliminate(how) => self.streams.hold(how.stream, Some(how)),
+                Action::Eliminate(how) => {
+                    self.streams.hold(how.stream, Some(how));
+                    self.held_frames.prepare(how);
+                }
                 _ => {}
             }
         }
@@ -109,7 +124,30 @@ impl Egress {
     pub(crate) fn release_streams(&mut self, actions: &[Action]) {
         for stream in actions.iter().filter_map(stream_of) {
             self.streams.release(stream);
+            self.forget_order_unless_known(stream);
         }
+    }
+
+    /// Forgets streams that no entry names, from now on at once.
+    pub(crate) fn forget_unnamed_streams(&mut self) {
+        self.streams.forget_unnamed();
+        self.held_frames
+            .known()
+            .into_iter()
+            .for_each(|stream| self.forget_order_unless_known(stream));
+    }
+
+    /// Returns the stream behind another one, or the first, as it stands.
+    pub(crate) fn stream_behind(&self, before: Option<StreamHandle>) -> Option<StreamReport> {
+        self.stream_report(self.streams.behind(before)?)
+    }
+
+    /// Returns a stream as it stands.
+    pub(crate) fn stream_report(&self, stream: StreamHandle) -> Option<StreamReport> {
+        let mut report = self.streams.report(stream)?;
+        let counters = &mut report.counters;
+        [counters.held, counters.gave_up, counters.late] = self.held_frames.counters(stream);
+        Some(report)
     }
 }
 

@@ -214,6 +214,8 @@ impl Ceilings {
         }
         let links = way.iter().map(|id| stages[id.index()].propagation());
         let fixed = links.fold(request.initial, |sum, link| sum + link);
+        let held = request.redundant.as_ref().map(|redundant| redundant.hold);
+        let fixed = fixed + held.unwrap_or_default();
         let Some(spare) = request.deadline.checked_sub(fixed) else {
             return;
         };

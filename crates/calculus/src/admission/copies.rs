@@ -5,6 +5,8 @@
 //! tree has its own, and a stage of both serves both. Behind the *eliminator* there
 //! is again one: whichever came first, or the only one.
 
+use units::Delay;
+
 use super::request::{Hop, Malformed, Redundant, Tree};
 use super::stage::StageId;
 
@@ -50,7 +52,10 @@ fn parent_of(tree: &Tree, hop: &Hop) -> Option<StageId> {
 /// Checks that both copies meet at the eliminator and go on as one from there.
 pub(super) fn validate(base: &Tree, redundant: &Redundant) -> Result<(), Malformed> {
     let Some(eliminator) = redundant.eliminator else {
-        return Ok(());
+        return match redundant.hold {
+            Delay::ZERO => Ok(()),
+            _ => Err(Malformed::HeldNowhere),
+        };
     };
     for (tree, other) in [(base, &redundant.tree), (&redundant.tree, base)] {
         if !tree.hops.iter().any(|hop| hop.stage == eliminator) {

@@ -12,7 +12,10 @@
 //!
 //! A flow may also send a second copy of each frame on another tree, all the time.
 //! Behind the stage that drops one of the copies the windows span both: either may
-//! be the first to arrive.
+//! be the first to arrive. If that stage puts frames in order as well, they may be later
+//! by as long as it holds those back that are ahead: then a missing one has been lost.
+//! Where a copy of each comes they are not, as nobody waits longer than for the slower way
+//! of an earlier frame (`docs/promises.md`); but what is promised holds whatever is lost.
 //!
 //! Where all frames of a flow come to a stage from the same stage before it, that
 //! one is their *origin*: they come over one link, and no denser than it carries. If
@@ -236,7 +239,11 @@ impl ReservationPlanner {
             Some((stage, self.in_base.find(stage)?, other))
         }) {
             let copies = (self.base[at], self.alternative[other]);
-            let first = copies.0.and(copies.1);
+            let either = copies.0.and(copies.1);
+            let first = ArrivalWindow {
+                latest: either.latest + redundant.hold,
+                ..either
+            };
             let join = |_, stage, window| if stage == eliminator { first } else { window };
             lay_windows(&mut self.base, &request.base, None, request, stages, join)?;
             lay_windows(&mut self.alternative, tree, None, request, stages, join)?;
@@ -264,10 +271,15 @@ impl ReservationPlanner {
         let copy = |tree: &Tree, at: usize, windows: &[ArrivalWindow]| {
             let hop: &Hop = &tree.hops[at];
             let origin = tree.origin(hop, stages);
-            // What the eliminator hands on came to it by the one tree or by the other.
+            // What the eliminator hands on came to it by the one tree or by the other; what it
+            // held back goes on together.
             let merges = origin.stage.is_some() && origin.stage == redundant.eliminator;
-            let link = origin.link.filter(|_| !merges);
-            let origin = FlowOrigin { link, ..origin };
+            let origin = FlowOrigin {
+                stage: origin
+                    .stage
+                    .filter(|_| !merges || redundant.hold == Delay::ZERO),
+                link: origin.link.filter(|_| !merges),
+            };
             arrival(hop.stage, origin, stages, sent, windows[at])
         };
         let second = |at: usize, windows: &[ArrivalWindow]| copy(tree, at, windows);

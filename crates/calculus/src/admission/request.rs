@@ -73,6 +73,9 @@ pub struct Redundant {
     /// drops the other. What is behind it is the same in both trees. Nothing if
     /// the receivers do that.
     pub eliminator: Option<StageId>,
+    /// For how long at most the eliminator holds frames back that are ahead of missing ones,
+    /// so that all go on in order; nothing if it hands on each as it comes.
+    pub hold: Delay,
 }
 
 impl Request {
@@ -252,6 +255,9 @@ pub enum Malformed {
         /// The eliminator, or a stage behind it.
         stage: StageId,
     },
+    /// Frames are to be in order, and nobody holds those back that are ahead.
+    #[error("only a stage that drops second copies holds frames back, and there is none")]
+    HeldNowhere,
     /// Work without promise was declared for a port.
     #[error("stage {} is a port: its class 0 needs no declaration", stage.0)]
     NotAProcessor {

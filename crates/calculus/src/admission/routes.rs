@@ -268,6 +268,7 @@ impl Map {
             redundant: Some(Box::new(Redundant {
                 tree: other.tree(),
                 eliminator: last.and_then(|node| self.graph.processing(*node)),
+                hold: Delay::ZERO,
             })),
             ..request.clone()
         }

@@ -358,6 +358,7 @@ fn two_copies_are_reserved_where_two_pass_and_one_where_one_does() {
     request.redundant = Some(Box::new(Redundant {
         tree: path(&[0, 3, 2, 5, 6, 7]),
         eliminator: Some(StageId(6)),
+        hold: Delay::ZERO,
     }));
 
     let admitted = ledger.admit(request.clone()).unwrap();
@@ -377,13 +378,63 @@ fn two_copies_are_reserved_where_two_pass_and_one_where_one_does() {
     assert_eq!(classes[7].traffic, request.traffic().spread_by(window));
 }
 
+/// Whatever is lost, a frame waits no longer; and what is behind may come so much denser.
+#[test]
+fn an_eliminator_that_keeps_order_delays_what_is_behind_it_by_its_hold() {
+    let reserved = |hold| {
+        let mut ledger = Ledger::new(switches(4));
+        let mut request = sampled_values(&[0, 1, 6, 7]);
+        request.redundant = Some(Box::new(Redundant {
+            tree: path(&[0, 3, 2, 5, 6, 7]),
+            eliminator: Some(StageId(6)),
+            hold,
+        }));
+        let guarantee = ledger.admit(request).unwrap().guarantee;
+        let burst = |stage| match ledger.load(StageId(stage)).total(None) {
+            ReservedLoad::Processing(frames) => frames.burst,
+            ReservedLoad::Port(classes) => classes[7].traffic.burst().as_bits(),
+        };
+        (guarantee, [6, 7].map(burst))
+    };
+    let hold = Delay::from_us(400);
+
+    let (at_once, [both_copies, burst]) = reserved(Delay::ZERO);
+    let (in_order, [as_before, more]) = reserved(hold);
+
+    assert_eq!(in_order, at_once + hold);
+    assert_eq!(as_before, both_copies);
+    // 4,608,000 bit/s for 400 us, each rounded up.
+    assert!((1_843..=1_844).contains(&(more - burst)), "{more} {burst}");
+}
+
+#[test]
+fn frames_that_are_held_are_held_somewhere() {
+    let mut ledger = Ledger::new(switches(4));
+    let mut request = sampled_values(&[0, 1, 6, 7]);
+    request.redundant = Some(Box::new(Redundant {
+        tree: path(&[0, 3, 6, 7]),
+        eliminator: None,
+        hold: Delay::from_us(1),
+    }));
+
+    let refused = ledger.admit(request).unwrap_err();
+
+    let nowhere = Constraint::Malformed(Malformed::HeldNowhere);
+    assert_eq!(refused.constraint, nowhere);
+}
+
 #[test]
 fn an_eliminator_behind_which_the_trees_differ_is_refused() {
     let mut ledger = Ledger::new(switches(4));
     let mut refused = |tree, eliminator| {
         let mut request = sampled_values(&[0, 1, 6, 7]);
         let eliminator = Some(StageId(eliminator));
-        request.redundant = Some(Box::new(Redundant { tree, eliminator }));
+        let hold = Delay::ZERO;
+        request.redundant = Some(Box::new(Redundant {
+            tree,
+            eliminator,
+            hold,
+        }));
         match ledger.admit(request).map(|admitted| admitted.guarantee) {
             Err(Refusal {
                 constraint: Constraint::Malformed(malformed),

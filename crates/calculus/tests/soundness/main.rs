@@ -418,6 +418,7 @@ fn the_burst_of_the_slower_way_fits_when_the_quicker_one_breaks() {
     flow.redundant = Some(Box::new(Redundant {
         tree: path(&[first, slow, eliminator, last]),
         eliminator: Some(id(eliminator)),
+        hold: Delay::ZERO,
     }));
     let flows = [flow];
     let stages = suggest_budgets(&stages, &[], &flows, Headroom::default()).unwrap();
@@ -829,7 +830,11 @@ impl Ring {
         let mut copies = None;
         let base = if protection == 2 && base != other {
             let tree = other.clone();
-            copies = Some(Box::new(Redundant { tree, eliminator }));
+            copies = Some(Box::new(Redundant {
+                tree,
+                eliminator,
+                hold: any_hold(eliminator, random),
+            }));
             base
         } else {
             self.with_receivers(base, random)
@@ -938,6 +943,14 @@ fn at_once(flow: usize, at_ps: u64) -> Emission {
 
 fn id(stage: u64) -> StageId {
     StageId(u32::try_from(stage).unwrap())
+}
+
+/// Returns for how long whoever drops second copies holds frames back.
+fn any_hold(eliminator: Option<StageId>, random: &mut Prng) -> Delay {
+    match eliminator {
+        Some(_) if random.below(2) == 0 => Delay::from_us(random.below(3_000)),
+        Some(_) | None => Delay::ZERO,
+    }
 }
 
 /// Xorshift, good enough to vary a test.

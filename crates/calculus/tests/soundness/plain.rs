@@ -147,7 +147,7 @@ fn comings(stages: &[Stage], delays: &Delays, flow: &Request) -> Comings {
             let found = of.iter().find(|(stage, _)| Some(*stage) == eliminator);
             found.map_or(0.0, |(_, late)| *late)
         };
-        let both = at_eliminator(&always).max(at_eliminator(&second));
+        let both = at_eliminator(&always).max(at_eliminator(&second)) + us(redundant.hold.as_ps());
         let join = |stage, late| match Some(stage) == eliminator {
             true => both,
             false => late,

@@ -115,6 +115,7 @@ pub fn run_timed(
         scheduled: 0,
         in_flight: 0,
         handed_on: BTreeSet::new(),
+        held_until: BTreeMap::new(),
     };
     simulation.start_floods();
     for (number, emission) in emissions.iter().enumerate() {
@@ -142,6 +143,8 @@ struct Simulation<'a> {
     in_flight: u64,
     /// The frames of which an eliminator has seen a copy.
     handed_on: BTreeSet<usize>,
+    /// Until when the frames of a flow are held back that an eliminator hands on.
+    held_until: BTreeMap<usize, u64>,
 }
 
 #[derive(Clone, Copy)]
@@ -310,7 +313,6 @@ impl Simulation<'_> {
         stage: usize,
         observe: &mut impl FnMut(Observation),
     ) {
-        let at = now + self.stages[stage].propagation().as_ps();
         self.in_flight -= 1;
         let request = &self.flows[frame.flow];
         let lost = self.conditions.outage.is_some_and(|outage| {
@@ -319,6 +321,7 @@ impl Simulation<'_> {
         if lost || self.is_second_copy(frame, stage) {
             return;
         }
+        let at = self.let_go_at(now, frame.flow, stage) + self.stages[stage].propagation().as_ps();
         let passed = &tree(request, frame.route).hops[..frame.hop];
         // What is turned back comes in by other ports, and goes on as it is led from there.
         let is_back = passed.iter().any(|hop| index(hop.stage.0) == stage);
@@ -374,6 +377,21 @@ impl Simulation<'_> {
         let redundant = self.flows[frame.flow].redundant.as_ref();
         let eliminator = redundant.and_then(|redundant| redundant.eliminator);
         eliminator.is_some_and(|at| index(at.0) == stage) && !self.handed_on.insert(frame.number)
+    }
+
+    /// Returns when a frame goes on that a stage is done with. One that puts frames in order
+    /// holds back as many as it can for as long as it can, and lets them go together.
+    fn let_go_at(&mut self, now: u64, flow: usize, stage: usize) -> u64 {
+        let redundant = self.flows[flow].redundant.as_ref();
+        let holds = redundant.filter(|it| it.eliminator.is_some_and(|at| index(at.0) == stage));
+        let Some(redundant) = holds.filter(|redundant| redundant.hold > Delay::ZERO) else {
+            return now;
+        };
+        let until = self.held_until.entry(flow).or_default();
+        if *until < now {
+            *until = now + redundant.hold.as_ps();
+        }
+        *until
     }
 
     fn detour(&self, flow: usize) -> Option<Detour> {

@@ -7,7 +7,7 @@ use calculus::admission::{FailureId, Hop, Redundant, Request, Stage, StageId, Tr
 use calculus::min_plus::TokenBucket;
 use units::{BitRate, DataSize, Delay};
 
-use super::{FAILURE, FULL_FRAME, LINK, Prng, Ring, id, of_messages, port, processor};
+use super::{FAILURE, FULL_FRAME, LINK, Prng, Ring, any_hold, id, of_messages, port, processor};
 
 /// How switches are wired.
 #[derive(Clone, Copy, Debug)]
@@ -174,7 +174,11 @@ impl Wiring {
         let tree = self.way(from, to, random);
         if tree != flow.base {
             let eliminator = (random.below(2) == 0).then(|| id(to));
-            flow.redundant = Some(Box::new(Redundant { tree, eliminator }));
+            flow.redundant = Some(Box::new(Redundant {
+                tree,
+                eliminator,
+                hold: any_hold(eliminator, random),
+            }));
         }
         flow
     }

@@ -975,6 +975,7 @@ fn flow(
             receivers: vec![receiver.to_owned()],
             protection: Protection::None,
             tag_bit: 0,
+            hold_ps: 0,
             bfd_interval_ps: None,
             levels: vec![Some(service)],
         },

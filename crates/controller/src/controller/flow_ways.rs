@@ -6,7 +6,7 @@ use wire::ethernet::MacAddress;
 
 use crate::admission::{Refused, Reserved};
 use crate::failover::Failover;
-use crate::northbound::{Protection, Requirement};
+use crate::northbound::{FrameOrder, Protection, Requirement};
 use crate::path::{
     Apart, Graph, NoDetour, SimplePath, Tree, find_disjoint, find_redundant_trees, find_tree, join,
     local_detours,
@@ -51,6 +51,24 @@ impl Promises {
             destinations,
             ways,
         })
+    }
+
+    /// Refuses to have frames kept in order by a switch that does not do so.
+    pub(super) fn check_order(
+        ctx: &Context,
+        requirement: &Requirement,
+        course: &Course,
+    ) -> Result<(), SeamlessError> {
+        if seamless::order_of(requirement) == FrameOrder::Any || course.ways.copies().is_none() {
+            return Ok(());
+        }
+        let mut last = course.destinations.iter().map(|port| port.datapath);
+        match last.find(|last| !ctx.policing.keeps_order(*last)) {
+            None => Ok(()),
+            Some(last) => Err(SeamlessError::NoOrder {
+                switch: ctx.name_of_switch(last),
+            }),
+        }
     }
 
     /// Reserves what a flow requires on its ways.

@@ -265,7 +265,7 @@ impl Controller {
             }
             Message::MultipartReply(reply) if self.modes.mode_reported(ctx, datapath, reply) => {}
             Message::MultipartReply(reply)
-                if network.policing_answered(ctx, (datapath, transaction), reply) => {}
+                if network.policing_answered(ctx, slot, (datapath, transaction), reply) => {}
             Message::MultipartReply(reply)
                 if self.routing.reported(datapath, transaction, reply) => {}
             Message::MultipartReply(reply) => {

@@ -5,7 +5,8 @@
 //!
 //! Which switches can is asked when they connect, before they are compared with what they
 //! should have: they go on policing while another controller takes them over. Of those that
-//! cannot, the promises of others trust the source.
+//! cannot, the promises of others trust the source. Those that can know our extension, and
+//! are asked what else they do that not all of them do.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,11 +37,13 @@ pub struct Policing {
     /// for; nothing if nobody is to police.
     tolerance: Option<Duration>,
     able: BTreeSet<DatapathId>,
+    /// Of those, the switches that hold frames back to keep them in order.
+    ordering: BTreeSet<DatapathId>,
     /// How often switches have said whether they can.
     changes: u64,
-    asked: BTreeMap<TransactionId, (DatapathId, Instant)>,
-    /// Those that are compared once it is known, and the flows follow that.
-    awaited: BTreeSet<DatapathId>,
+    asked: BTreeMap<TransactionId, (DatapathId, Question)>,
+    /// Those that are compared once it is known, and the flows follow that; since when.
+    awaited: BTreeMap<DatapathId, Instant>,
     /// Flows that do not follow yet what is known.
     followers: BTreeSet<FlowId>,
 }
@@ -50,9 +53,10 @@ impl Policing {
         Self {
             tolerance,
             able: BTreeSet::new(),
+            ordering: BTreeSet::new(),
             changes: 0,
             asked: BTreeMap::new(),
-            awaited: BTreeSet::new(),
+            awaited: BTreeMap::new(),
             followers: BTreeSet::new(),
         }
     }
@@ -60,6 +64,11 @@ impl Policing {
     /// Returns whether a switch knows our extension of OpenFlow.
     pub fn is_able(&self, datapath: DatapathId) -> bool {
         self.able.contains(&datapath)
+    }
+
+    /// Returns whether a switch holds frames back to keep them in order.
+    pub fn keeps_order(&self, datapath: DatapathId) -> bool {
+        self.ordering.contains(&datapath)
     }
 
     /// Returns the switches that know it.
@@ -87,11 +96,21 @@ impl Policing {
     pub fn forget(&mut self, datapath: DatapathId) {
         self.lose(datapath);
         self.able.remove(&datapath);
+        self.ordering.remove(&datapath);
+    }
+
+    /// Takes in whether a switch keeps frames in order.
+    fn note_order(&mut self, datapath: DatapathId, keeps: bool) {
+        match keeps {
+            true => self.ordering.insert(datapath),
+            false => self.ordering.remove(&datapath),
+        };
     }
 
     /// Takes in whether a switch can; returns whether that is new.
     fn note(&mut self, datapath: DatapathId, can: bool) -> bool {
         self.changes += 1;
+        self.note_order(datapath, false);
         match can {
             true => self.able.insert(datapath),
             false => self.able.remove(&datapath),
@@ -172,53 +191,81 @@ impl Context {
         transaction: TransactionId,
     ) {
         self.policing.lose(datapath);
-        let asked = (datapath, self.now);
+        self.policing.awaited.insert(datapath, self.now);
+        self.ask(slot, (datapath, Question::Policed), transaction);
+    }
+
+    fn ask(&mut self, slot: Slot, asked: (DatapathId, Question), transaction: TransactionId) {
         self.policing.asked.insert(transaction, asked);
-        self.policing.awaited.insert(datapath);
-        let question = RequestBody::Experimenter(Question::Policed.body());
+        let question = RequestBody::Experimenter(asked.1.body());
         MultipartRequest::new(question).emit(transaction, self.outbox.to(slot));
     }
 }
 
 impl Network {
-    /// Takes in that a switch can police, if it says that; returns whether it is of concern
-    /// here.
+    /// Takes in that a switch can police, or what else it does, if it says that; returns
+    /// whether it is of concern here.
     pub fn policing_answered(
         &mut self,
         ctx: &mut Context,
+        slot: Slot,
         (datapath, transaction): (DatapathId, TransactionId),
         reply: &MultipartReply<'_>,
     ) -> bool {
         let ReplyBody::Experimenter(body) = &reply.body else {
             return false;
         };
-        let is_it = matches!(Answer::parse(body), Ok(Some(Answer::Policed(_))));
-        is_it && self.policing_known(ctx, (datapath, transaction), true)
+        let (question, can) = match Answer::parse(body) {
+            Ok(Some(Answer::Policed(_))) => (Question::Policed, true),
+            Ok(Some(Answer::Features(features))) => (Question::Features, features.orders_streams),
+            _ => return false,
+        };
+        let asked = (datapath, question);
+        if ctx.policing.asked.get(&transaction) != Some(&asked) {
+            return false;
+        }
+        if question == Question::Policed {
+            let transaction = self.tables.confirmations.transaction();
+            ctx.ask(slot, (datapath, Question::Features), transaction);
+        }
+        self.policing_known(ctx, asked, transaction, can);
+        true
     }
 
     /// Takes in that a switch does not know what it was asked; returns whether that was
-    /// whether it can police.
-    pub fn policing_refused(&mut self, ctx: &mut Context, of: (DatapathId, TransactionId)) -> bool {
-        self.policing_known(ctx, of, false)
-    }
-
-    /// Takes in what a switch has answered; another one cannot answer for it.
-    fn policing_known(
+    /// whether it can police, or what else it does.
+    pub fn policing_refused(
         &mut self,
         ctx: &mut Context,
         (datapath, transaction): (DatapathId, TransactionId),
-        can: bool,
     ) -> bool {
-        let asked = ctx.policing.asked.get(&transaction);
-        if asked.is_none_or(|(at, _)| *at != datapath) {
-            return false;
+        // Another switch cannot answer for it.
+        let asked = ctx.policing.asked.get(&transaction).copied();
+        let asked = asked.filter(|(at, _)| *at == datapath);
+        if let Some(asked) = asked {
+            self.policing_known(ctx, asked, transaction, false);
         }
+        asked.is_some()
+    }
+
+    /// Takes in what a switch has answered.
+    fn policing_known(
+        &mut self,
+        ctx: &mut Context,
+        (datapath, question): (DatapathId, Question),
+        transaction: TransactionId,
+        can: bool,
+    ) {
         ctx.policing.asked.remove(&transaction);
-        if ctx.policing.note(datapath, can) {
-            let concerned = self.owners.flows.policed_at(datapath);
-            ctx.policing.followers.extend(concerned);
+        match question {
+            Question::Features => ctx.policing.note_order(datapath, can),
+            _ => {
+                if ctx.policing.note(datapath, can) {
+                    let concerned = self.owners.flows.policed_at(datapath);
+                    ctx.policing.followers.extend(concerned);
+                }
+            }
         }
-        true
     }
 
     /// Has flows follow who can police, and then switches of which that is known compared with
@@ -235,11 +282,14 @@ impl Network {
             return;
         }
         let (now, patience) = (ctx.now, ctx.timers.echo_timeout);
-        let asked = ctx.policing.asked.values();
-        let open = asked.filter(|(_, since)| now.saturating_since(*since) < patience);
-        let open: BTreeSet<DatapathId> = open.map(|(datapath, _)| *datapath).collect();
-        let known = ctx.policing.awaited.extract_if(.., |at| !open.contains(at));
-        for datapath in known.collect::<Vec<_>>() {
+        let Policing { asked, awaited, .. } = &mut ctx.policing;
+        let is_open = |at: DatapathId, since: Instant| {
+            let is_it = |asked: &(DatapathId, Question)| *asked == (at, Question::Policed);
+            now.saturating_since(since) < patience && asked.values().any(is_it)
+        };
+        let known = awaited.extract_if(.., |at, since| !is_open(*at, *since));
+        let known: Vec<DatapathId> = known.map(|(datapath, _)| datapath).collect();
+        for datapath in known {
             self.tables.ask_for_entries(ctx, &self.owners, datapath);
         }
     }

@@ -259,6 +259,7 @@ impl Promises {
         self.check_cover(ctx, &requirement)?;
         let mut ways = self.ways(ctx, &network.topology, &requirement)?;
         Self::check_neighbours(ctx, &requirement, &ways.ways)?;
+        Self::check_order(ctx, &requirement, &ways)?;
         let rule = FlowRule::new(id, ways.source_mac, &requirement);
         network
             .owners

@@ -45,6 +45,20 @@ fn what_becomes_of_excess_survives_the_store() {
 }
 
 #[test]
+fn where_numbers_stand_and_whether_order_is_kept_survives_the_store() {
+    for encoding in [SequenceEncoding::RTag, SequenceEncoding::Prp] {
+        for order in [FrameOrder::Any, FrameOrder::Kept] {
+            let mut admission = example();
+            admission.requirement.protection = Protection::Seamless { encoding, order };
+
+            let read = Admission::from_bytes(&admission.to_bytes());
+
+            assert_eq!(read, Ok(admission));
+        }
+    }
+}
+
+#[test]
 fn what_a_flow_gets_at_levels_survives_the_store() {
     let admission = modal_example();
 

@@ -1,7 +1,9 @@
 //! Two trees carry a flow at the same time: what its switches are given for it, and what is
 //! said when one of them brings no copies.
 
-use controller::northbound::{Cause, FlowSummary, Promise, PromiseState, Protection};
+use controller::northbound::{Cause, FlowSummary, FrameOrder, Promise, PromiseState, Protection};
+use controller::refusal::Refusal;
+use controller::seamless::SeamlessError;
 use controller::{Event, Reply, Request, Requirement};
 use units::{BitRate, Delay, Duration, Instant};
 use wire::openflow::taktos::{
@@ -12,12 +14,13 @@ use wire::openflow::{Action, Message, TransactionId};
 use wire::prp::Lan;
 
 use super::RING;
-use super::fake::{Network, group, link, requirement};
+use super::fake::{FakeEntry, Network, group, link, requirement};
 
 fn doubled(name: &str, source: u64, destinations: &[u64]) -> Requirement {
     Requirement {
         protection: Protection::Seamless {
             encoding: SequenceEncoding::RTag,
+            order: FrameOrder::Any,
         },
         deadline: Some(Delay::from_us(20_000)),
         ..requirement(name, source, destinations, group(1))
@@ -56,6 +59,62 @@ fn copies_are_sent_on_before_one_is_handed_out() {
     }
 }
 
+/// A switch that does not say so ignores how long frames are to be held, as one does that is
+/// older than that.
+#[test]
+fn order_is_kept_by_a_switch_that_says_so_and_refused_elsewhere_by_name() {
+    for (polices, orders) in [(false, false), (true, false), (true, true)] {
+        let mut network = Network::new(5, &RING);
+        for fake in network.switches.values_mut() {
+            (fake.habits.polices, fake.habits.orders) = (polices, orders);
+        }
+        network.connect_all();
+        network.pass(Duration::from_secs(3));
+        let in_order = Requirement {
+            protection: Protection::Seamless {
+                encoding: SequenceEncoding::RTag,
+                order: FrameOrder::Kept,
+            },
+            ..doubled("sv", 1, &[3])
+        };
+
+        let admitted = network.admit(in_order);
+        network.pass(Duration::from_ms(10));
+
+        let entries = network.switches[&3].entries.iter();
+        let actions = entries.flat_map(|entry| entry.actions.iter());
+        let holds: Vec<_> = actions
+            .filter_map(|action| match action {
+                Action::Eliminate(how) => Some(how.hold),
+                _ => None,
+            })
+            .collect();
+        match orders {
+            true => {
+                let half = Duration::from_ms(10);
+                assert!(admitted.unwrap().guarantee.unwrap() > half.into());
+                assert_eq!(holds, [half, half]);
+            }
+            false => {
+                let switch = "s3".to_owned();
+                let refused = Refusal::Seamless(SeamlessError::NoOrder { switch });
+                assert_eq!(admitted, Err(refused));
+                assert_eq!(holds, []);
+            }
+        }
+        // Whoever does not know the question is still one that polices.
+        let is_policed = |entry: &FakeEntry| {
+            let mut actions = entry.actions.iter();
+            actions.any(|it| matches!(it, Action::Police(_)))
+        };
+        let other = requirement("other", 1, &[3], group(2));
+        network.admit(other).unwrap();
+        network.pass(Duration::from_ms(10));
+        let entries = &network.switches[&1].entries;
+        assert_eq!(entries.iter().any(is_policed), polices);
+    }
+}
+
 /// Who speaks PRP knows a copy by its source and number: so a source's flows share a counter.
 #[test]
 fn by_prp_each_way_is_a_lan_and_all_flows_of_a_source_are_numbered_together() {
@@ -63,6 +122,7 @@ fn by_prp_each_way_is_a_lan_and_all_flows_of_a_source_are_numbered_together() {
     let by_prp = |requirement: Requirement| Requirement {
         protection: Protection::Seamless {
             encoding: SequenceEncoding::Prp,
+            order: FrameOrder::Any,
         },
         ..requirement
     };

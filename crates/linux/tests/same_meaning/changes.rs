@@ -412,6 +412,7 @@ fn of_stream(random: &mut Random) -> Action {
         encoding: random.pick(&[SequenceEncoding::RTag, SequenceEncoding::Prp]),
         ways: None,
         tolerance: 0,
+        hold: Duration::ZERO,
     })
 }
 

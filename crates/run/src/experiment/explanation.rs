@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use calculus::admission::{
-    Background, Competitor, FlowId, Ledger, MAX_DELAY, Refusal, Remedy, Request, Stage, StageId,
+    Background, Competitor, FlowId, Ledger, MAX_DELAY, Redundant, Refusal, Remedy, RemedyChange,
+    Request, Stage, StageId,
 };
 use calculus::bounds::processing::FRAME;
 use controller::northbound::Promises;
@@ -247,7 +248,7 @@ impl<'a> Explainer<'a> {
             way: admitted
                 .ok()
                 .map(|it| Box::new(self.promised(&patient, it.id))),
-            remedies: ledger.remedies(request),
+            remedies: remedies(ledger, request),
             refusal,
         }
     }
@@ -317,6 +318,16 @@ fn longest_way(hops: &[calculus::admission::HopShare], leaves: &[(usize, Delay)]
         at = hops[hop].parent;
     }
     on_way
+}
+
+/// Returns what would let a flow in. For how long frames are held that stay in order follows
+/// from the deadline, so with another one it would be another request.
+fn remedies(ledger: &Ledger, request: &Request) -> Vec<Remedy> {
+    let holds = |redundant: &Redundant| redundant.hold > Delay::ZERO;
+    let keeps_order = request.redundant.as_deref().is_some_and(holds);
+    let mut remedies = ledger.remedies(request);
+    remedies.retain(|it| !keeps_order || !matches!(it.change, RemedyChange::Deadline(_)));
+    remedies
 }
 
 fn work(frames: u64, per_frame: Delay) -> Delay {

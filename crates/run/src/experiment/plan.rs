@@ -10,8 +10,8 @@ use controller::config::{
 };
 use controller::neighbour_sessions;
 use controller::northbound::{
-    ApplicationKind, Cover, ExceedAction, FlowMatch, Manifest, Protection, Requirement, Traffic,
-    Transport, TransportProtocol,
+    ApplicationKind, Cover, ExceedAction, FlowMatch, FrameOrder, Manifest, Protection, Requirement,
+    Traffic, Transport, TransportProtocol,
 };
 use controller::place::PortId;
 use measure::traffic::best_effort::{FRAMES_PER_ANSWER, LONGEST_ANSWER};
@@ -358,10 +358,17 @@ fn protection(flow: &Flow) -> Protection {
     };
     match flow.protection {
         scenario::Protection::None => Protection::None,
-        scenario::Protection::Seamless { by_prp } => Protection::Seamless {
+        scenario::Protection::Seamless {
+            by_prp,
+            keeps_order,
+        } => Protection::Seamless {
             encoding: match by_prp {
                 false => SequenceEncoding::RTag,
                 true => SequenceEncoding::Prp,
+            },
+            order: match keeps_order {
+                false => FrameOrder::Any,
+                true => FrameOrder::Kept,
             },
         },
         scenario::Protection::Restore {

@@ -188,6 +188,7 @@ fn demand(asked: &Requirement, by_level: Vec<AtLevel>) -> Option<Demand> {
             controller::northbound::Protection::Seamless { .. } => seamless::added(asked).as_bits(),
             _ => 0,
         },
+        hold_ps: Delay::from(seamless::hold(asked)).as_ps(),
         bfd_interval_ps: neighbour_sessions::interval_for(asked.protection)
             .map(|interval| Delay::from(interval).as_ps()),
         levels: levels.collect(),

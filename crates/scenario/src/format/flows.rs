@@ -130,6 +130,7 @@ pub(crate) static FLOW: TableShape = TableShape {
         INTERRUPTION,
         COVERS,
         ENCODING,
+        ORDER,
         EXCESS,
         key(
             "modes",
@@ -241,6 +242,7 @@ pub(crate) static FLOW_SET: TableShape = TableShape {
         INTERRUPTION,
         COVERS,
         ENCODING,
+        ORDER,
         EXCESS,
     ],
 };
@@ -321,6 +323,7 @@ pub(crate) static FLOW_IMPORT: TableShape = TableShape {
         INTERRUPTION,
         COVERS,
         ENCODING,
+        ORDER,
         EXCESS,
     ],
 };
@@ -433,6 +436,23 @@ const ENCODING: KeyShape = key(
     ValueShape::Choice(&ENCODINGS),
     "where frames of a seamless flow have their numbers: in redundancy tags (IEEE 802.1CB) or in \
      trailers of PRP (IEC 62439-3); default \"r-tag\"",
+);
+
+/// The word for frames that stay in order.
+pub(crate) const ORDER_KEPT: &str = "kept";
+
+static ORDERS: WordChoice = WordChoice {
+    what: "order",
+    words: &["any", ORDER_KEPT],
+};
+
+const ORDER: KeyShape = key(
+    "order",
+    Optional,
+    ValueShape::Choice(&ORDERS),
+    "in which order frames of a seamless flow reach its one receiver: as they come, or as they were \
+     sent (RFC 9550): then the last switch holds those back that are ahead of missing ones, for half \
+     of the deadline at most, and the ways have the other half; default \"any\"",
 );
 
 const COVERS: KeyShape = key(

@@ -2,8 +2,8 @@
 
 use crate::Protection;
 use crate::format::{
-    COVERS_ANY, ENCODING_PRP, EXCESS_BEST_EFFORT, PROTECTION_FAST_FAILOVER, PROTECTION_HEART_BEAT,
-    PROTECTION_RESTORE, PROTECTION_SEAMLESS,
+    COVERS_ANY, ENCODING_PRP, EXCESS_BEST_EFFORT, ORDER_KEPT, PROTECTION_FAST_FAILOVER,
+    PROTECTION_HEART_BEAT, PROTECTION_RESTORE, PROTECTION_SEAMLESS,
 };
 use crate::mistake::Mistake;
 use crate::problem::Problems;
@@ -34,12 +34,24 @@ pub(super) fn protection(record: &LayeredTable<'_>, problems: &mut Problems) -> 
         }
     }
     let is_seamless = wanted == Some(PROTECTION_SEAMLESS);
-    if !is_seamless && record.has("encoding") {
+    for key in ["encoding", "order"] {
+        if !is_seamless && record.has(key) {
+            let mistake = Mistake::Contradiction {
+                sentence: "only frames of seamless flows are numbered".to_owned(),
+                help: format!("add `protection = \"seamless\"`, or leave `{key}` out"),
+            };
+            problems.report(record.place_of(key), mistake);
+        }
+    }
+    let by_prp = record.choice("encoding") == Some(ENCODING_PRP);
+    let keeps_order = record.choice("order") == Some(ORDER_KEPT);
+    if by_prp && keeps_order {
         let mistake = Mistake::Contradiction {
-            sentence: "only frames of seamless flows are numbered".to_owned(),
-            help: "add `protection = \"seamless\"`, or leave `encoding` out".to_owned(),
+            sentence: "numbers of PRP have gaps, so nobody knows which frames are missing"
+                .to_owned(),
+            help: "leave `encoding` out, or `order`".to_owned(),
         };
-        problems.report(record.place_of("encoding"), mistake);
+        problems.report(record.place_of("order"), mistake);
     }
     let covers_any_fault = record.choice("covers") == Some(COVERS_ANY);
     if beats && record.has("covers") && !covers_any_fault {
@@ -60,7 +72,8 @@ pub(super) fn protection(record: &LayeredTable<'_>, problems: &mut Problems) -> 
             covers_any_fault,
         },
         Some(_) | None if is_seamless => Protection::Seamless {
-            by_prp: record.choice("encoding") == Some(ENCODING_PRP),
+            by_prp,
+            keeps_order,
         },
         Some(_) | None => Protection::None,
     }

@@ -169,12 +169,13 @@ impl TrafficKind {
             "min_spacing",
             "changes",
         ];
-        const PROMISE: [&str; 6] = [
+        const PROMISE: [&str; 7] = [
             "deadline",
             "protection",
             "interruption",
             "covers",
             "encoding",
+            "order",
             "excess",
         ];
         let facts = self.facts();

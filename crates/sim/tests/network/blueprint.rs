@@ -9,8 +9,8 @@ use controller::config::{
     SwitchParameters, Timers,
 };
 use controller::northbound::{
-    ApplicationKind, Cover, ExceedAction, FlowMatch, Manifest, Protection, Requirement, Traffic,
-    Transport, TransportProtocol,
+    ApplicationKind, Cover, ExceedAction, FlowMatch, FrameOrder, Manifest, Protection, Requirement,
+    Traffic, Transport, TransportProtocol,
 };
 use controller::place::{LinkEnds, PortId};
 use sim::Parts;
@@ -465,6 +465,7 @@ impl Blueprint {
                         0 => SequenceEncoding::Prp,
                         _ => SequenceEncoding::RTag,
                     },
+                    order: FrameOrder::Any,
                 },
                 HealedBy::SwitchesWhateverFails => Protection::FastFailover {
                     interruption: INTERRUPTION,

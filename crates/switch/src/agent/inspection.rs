@@ -6,7 +6,7 @@ use units::Instant;
 use wire::openflow::multipart::{MultipartReply, ReplyBody};
 use wire::openflow::taktos::{
     Answer, CostReply, EXPERIMENTER, EntryLosses, Question, QueueResidence, ResidenceBucket,
-    SwitchTally, TableCost, TableDigest, Work,
+    SwitchFeatures, SwitchTally, TableCost, TableDigest, Work,
 };
 use wire::openflow::{
     BadRequest, ErrorKind, Experimenter, Fields, Message, QueueId, Sequence, TableId, TransactionId,
@@ -99,6 +99,17 @@ impl Agent {
             Question::Policed => session.dump = Some(Dump::Policed(PolicedDump::new(transaction))),
             Question::Streams => {
                 session.dump = Some(Dump::Streams(StreamDump::new(transaction)));
+            }
+            Question::Features => {
+                let features = SwitchFeatures {
+                    orders_streams: pipeline.form.is_none(),
+                };
+                send(
+                    session,
+                    transaction,
+                    Part::Last,
+                    &Answer::Features(features),
+                );
             }
             Question::Sessions => send_sessions(pipeline, session, transaction),
             Question::Nodes => send_nodes(now, pipeline, session, transaction),

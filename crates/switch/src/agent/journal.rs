@@ -89,7 +89,7 @@ impl Agent {
                 Change::Policy(port, _) => self.heed_port_mod(pipeline, port),
             }
         }
-        pipeline.egress.streams.forget_unnamed();
+        pipeline.egress.forget_unnamed_streams();
     }
 
     pub(super) fn take_back(&mut self, now: Instant, pipeline: &mut Pipeline) {
@@ -105,7 +105,7 @@ impl Agent {
             (pipeline.egress.groups, pipeline.egress.meters) = *before;
         }
         let egress = &mut pipeline.egress;
-        egress.streams.forget_unnamed();
+        egress.forget_unnamed_streams();
         egress.groups.find_live(&egress.ports);
     }
 

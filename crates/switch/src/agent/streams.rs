@@ -46,7 +46,7 @@ impl Agent {
         pipeline.supervise(now);
         let found = pipeline.egress.streams.find_latent_errors();
         for error in found.into_iter().take(EVENTS_MAX) {
-            let Some(report) = pipeline.egress.streams.report(error.stream) else {
+            let Some(report) = pipeline.egress.stream_report(error.stream) else {
                 continue;
             };
             let event = StreamEvent {
@@ -78,7 +78,7 @@ impl StreamDump {
         let mut reports = Vec::new();
         let mut part = Part::MoreFollows;
         while reports.len() < PART_LOOKS {
-            let Some(report) = pipeline.egress.streams.report_behind(self.told) else {
+            let Some(report) = pipeline.egress.stream_behind(self.told) else {
                 part = Part::Last;
                 break;
             };

@@ -288,7 +288,7 @@ impl Egress {
         program: &Program,
         verdicts: &mut Vec<u8>,
     ) -> Result<(), WalkEnd> {
-        for &action in &program.apply {
+        for &action in program.apply.iter() {
             let changes = match action {
                 Action::Push(_)
                 | Action::EnsureTag

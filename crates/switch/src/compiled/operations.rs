@@ -150,6 +150,7 @@ fn operation_of(action: Action, places: &impl Places) -> Result<PackedOperation,
             let place = places.stream(stream).ok_or(Reason::Room)?;
             PackedOperation::with_number(operation::SEQUENCE, place)
         }
+        Action::Eliminate(how) if how.holds() => return Err(Reason::Order),
         Action::Eliminate(how) => PackedOperation {
             value: eliminate_words(&how),
             ..PackedOperation::with_number(
@@ -211,6 +212,7 @@ fn eliminate_of(stream: StreamHandle, value: u64, reset: u64) -> Option<Eliminat
         },
         ways: None,
         tolerance: 0,
+        hold: Duration::ZERO,
     })
 }
 

@@ -243,16 +243,16 @@ impl StreamTable {
         })
     }
 
-    /// Returns the stream behind another one, or the first, as it stands.
-    pub(crate) fn report_behind(&self, before: Option<StreamHandle>) -> Option<StreamReport> {
+    /// Returns the stream behind another one, or the first.
+    pub(super) fn behind(&self, before: Option<StreamHandle>) -> Option<StreamHandle> {
         use std::ops::Bound::{Excluded, Unbounded};
         let from = before.map_or(Unbounded, Excluded);
         let (stream, _) = self.held.range((from, Unbounded)).next()?;
-        self.report(*stream)
+        Some(*stream)
     }
 
-    /// Returns a stream as it stands.
-    pub(crate) fn report(&self, stream: StreamHandle) -> Option<StreamReport> {
+    /// Returns a stream as it stands, but for what is held of it.
+    pub(super) fn report(&self, stream: StreamHandle) -> Option<StreamReport> {
         let held = self.held.get(&stream)?;
         let record = self.record(held.place);
         let recovery = Recovery::of_words(record.read(stream::HISTORY));
@@ -269,6 +269,7 @@ impl StreamTable {
                 unnumbered: recovery.unnumbered,
                 resets: recovery.resets,
                 latent_errors: held.latent_errors,
+                ..StreamCounters::default()
             },
         })
     }

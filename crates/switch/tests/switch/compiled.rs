@@ -327,7 +327,7 @@ fn meters_that_judged_a_frame_elsewhere_do_not_judge_it_again() {
 }
 
 /// Returns why the core handles each entry of table 0, by priority.
-fn reasons(world: &mut World) -> Vec<(u16, Option<CoreReason>)> {
+pub fn reasons(world: &mut World) -> Vec<(u16, Option<CoreReason>)> {
     let body = RequestBody::Experimenter(Question::Engine.body());
     let answers = world.ask(&Message::MultipartRequest(MultipartRequest::new(body)));
     let mut reasons = Vec::new();

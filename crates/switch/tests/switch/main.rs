@@ -24,6 +24,7 @@ mod matching;
 mod meters;
 mod modes;
 mod neighbours;
+mod ordering;
 mod policing;
 mod references;
 mod reserved_ports;

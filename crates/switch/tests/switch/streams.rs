@@ -34,6 +34,7 @@ const HOW: Eliminate = Eliminate {
     encoding: SequenceEncoding::RTag,
     ways: Some(2),
     tolerance: 4,
+    hold: Duration::ZERO,
 };
 
 /// A switch that frames go through in one of the engines.
@@ -118,7 +119,7 @@ fn reports(world: &mut World) -> Vec<StreamReport> {
     all
 }
 
-fn numbered(number: u16, payload: &[u8]) -> Vec<u8> {
+pub fn numbered(number: u16, payload: &[u8]) -> Vec<u8> {
     with_tag(number, &frame(0x88ba, payload), 12)
 }
 

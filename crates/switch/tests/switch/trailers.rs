@@ -28,6 +28,7 @@ const HOW: Eliminate = Eliminate {
     encoding: SequenceEncoding::Prp,
     ways: Some(2),
     tolerance: 4,
+    hold: Duration::ZERO,
 };
 fn numbers() -> [Action; 4] {
     [

@@ -19,6 +19,9 @@ pub const COLUMNS: &[Column] = &[
     Column::right("tagless", "frames_tagless"),
     Column::right("resets", "resets"),
     Column::right("latent errors", "latent_errors"),
+    Column::right("held", "frames_held"),
+    Column::right("gave up", "frames_that_gave_up"),
+    Column::right("late", "frames_late"),
 ];
 
 /// Returns what was counted of each stream.
@@ -49,5 +52,8 @@ fn row(report: &StreamReport) -> Value {
         "frames_tagless": counters.unnumbered,
         "resets": counters.resets,
         "latent_errors": counters.latent_errors,
+        "frames_held": counters.held,
+        "frames_that_gave_up": counters.gave_up,
+        "frames_late": counters.late,
     })
 }

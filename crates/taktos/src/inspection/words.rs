@@ -4,6 +4,7 @@
 use std::fmt::{Display, LowerHex};
 
 use serde_json::{Map, Value};
+use units::Duration;
 use wire::openflow::oxm::{Masked, VlanMatch};
 use wire::openflow::taktos::{
     Eliminate, ExceedAction, Police, RecoveryAlgorithm, SequenceEncoding, TrailerAction,
@@ -132,8 +133,12 @@ fn eliminate_words(how: &Eliminate) -> String {
     } else {
         ""
     };
+    let holds = match how.hold {
+        Duration::ZERO => String::new(),
+        hold => format!(",hold={hold}"),
+    };
     format!(
-        "eliminate({:#x},{algorithm},reset={}{encoding}{strips}{takes})",
+        "eliminate({:#x},{algorithm},reset={}{encoding}{strips}{takes}{holds})",
         how.stream.0, how.reset
     )
 }

@@ -855,6 +855,35 @@ const OF_COPIES: Alterations = &[
     ),
 ];
 
+/// Alterations of frames that stay in order.
+const IN_ORDER: Alterations = &[
+    (
+        "frames that are held for less than the ways differ",
+        |it| it.flows[0].demand.hold_ps = 1_000,
+        Proof("its copies may come"),
+    ),
+    (
+        "frames that are held for longer than is promised",
+        |it| it.flows[0].demand.hold_ps += 1,
+        Proof("its budgets add up to"),
+    ),
+    (
+        "frames that are not held",
+        |it| it.flows[0].demand.hold_ps = 0,
+        Comparison("hold_ps"),
+    ),
+    (
+        "frames that nobody holds",
+        |it| it.flows[0].copies.as_mut().unwrap().eliminator = None,
+        Proof("meet at the eliminator"),
+    ),
+    (
+        "frames that are held by no number",
+        |it| it.flows[0].demand.tag_bit = 0,
+        Proof("by the number in their tag"),
+    ),
+];
+
 /// Alterations of frames that are turned back.
 const OF_TURNED: Alterations = &[
     (
@@ -928,11 +957,12 @@ const OF_TURNED: Alterations = &[
 #[test]
 fn each_of_a_hundred_consistent_alterations_is_refused_for_its_reason() {
     let (mut tried, mut escaped) = (0, Vec::new());
-    let tables: [(Real, Alterations); 5] = [
+    let tables: [(Real, Alterations); 6] = [
         (Real::substation(), OF_THE_SUBSTATION),
         (Real::levels(), OF_LEVELS),
         (Real::messages(), OF_MESSAGES),
         (Real::copies(), OF_COPIES),
+        (Real::in_order(), IN_ORDER),
         (Real::turned(), OF_TURNED),
     ];
     for (real, alterations) in tables {

@@ -165,7 +165,7 @@ fn much_worse(certificate: &Certificate, path: &str) -> Option<u64> {
         "rate_bps" | "burst_bit" => Some(900_000_000_000),
         "largest_frame_bit" => Some(900_000_000),
         "smallest_frame_bit" => Some(1),
-        "deadline_ps" | "tag_bit" | "bfd_interval_ps" => Some(1),
+        "deadline_ps" | "tag_bit" | "hold_ps" | "bfd_interval_ps" => Some(1),
         "class" => Some(1),
         // Numbers by which things are called; and how many frames there are, which are
         // no more than the link of the source lets through.

@@ -120,6 +120,7 @@ impl Real {
             Self::levels(),
             Self::messages(),
             Self::copies(),
+            Self::in_order(),
             Self::turned(),
         ]
     }
@@ -144,6 +145,13 @@ impl Real {
     /// Second copies, with tags.
     pub fn copies() -> Self {
         Self::of("twice", TWICE)
+    }
+
+    /// Second copies, and frames that are held back to stay in order.
+    pub fn in_order() -> Self {
+        let flow = "protection = \"seamless\"";
+        let in_order = format!("{flow}\norder = \"kept\"");
+        Self::of("in order", &TWICE.replace(flow, &in_order))
     }
 
     /// Frames that are turned back, and links that are watched.

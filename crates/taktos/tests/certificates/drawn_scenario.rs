@@ -277,8 +277,12 @@ fn treatment(text: &mut String, random: &mut Random, classes: &[&str]) {
         let interruption = format!("interruption = \"{interruption} ms\"\n");
         text.push_str(&match random.below(6) {
             0 => {
-                let encoding = random.pick(&["r-tag", "prp"]);
-                format!("protection = \"seamless\"\nencoding = \"{encoding}\"\n")
+                let how = random.pick(&[
+                    "encoding = \"r-tag\"",
+                    "encoding = \"prp\"",
+                    "order = \"kept\"",
+                ]);
+                format!("protection = \"seamless\"\n{how}\n")
             }
             1 => format!("protection = \"fast-failover\"\n{interruption}"),
             2 => format!("protection = \"fast-failover\"\n{interruption}covers = \"any\"\n"),

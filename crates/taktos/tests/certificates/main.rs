@@ -20,7 +20,7 @@ use controller::northbound::{PromisedFlow, Promises};
 use run::experiment::{Admission, Experiment, certificate};
 use scenario::Scenario;
 use sim::servers::random::Random;
-use units::DataSize;
+use units::{DataSize, Delay};
 
 /// Networks in a run of the tests.
 const NETWORKS: u64 = 2_000;
@@ -303,6 +303,7 @@ fn doubled(request: &Request, promises: &Promises, random: &mut Random) -> Optio
             && tree.hops.iter().any(|hop| hop.stage == *stage)
     });
     request.redundant = Some(Box::new(Redundant {
+        hold: Delay::ZERO,
         tree,
         eliminator: last.filter(|_| random.in_percent(60)),
     }));

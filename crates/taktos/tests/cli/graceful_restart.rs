@@ -186,6 +186,7 @@ fn streams_over_several_ways_go_on_with_the_numbers_that_they_had() {
         encoding: SequenceEncoding::RTag,
         ways: None,
         tolerance: 0,
+        hold: Duration::ZERO,
     });
     let mut controller = bed.connect(LISTENED);
     controller.add(1, &[from(1)], &[Action::Sequence(NUMBERED), to(2)]);

@@ -12,6 +12,7 @@ mod bfd;
 mod cost;
 mod digests;
 mod engine;
+mod features;
 mod hops;
 mod losses;
 mod mode;
@@ -26,6 +27,7 @@ pub use bfd::{BfdConfig, BfdCounters, BfdFailed, BfdReport, PortSession, Session
 pub use cost::{CostReply, TableCost, Work};
 pub use digests::{CookieClass, DigestSum, EntryContent, TableDigest};
 pub use engine::{CoreReason, EngineItem, EngineReply, EngineSubject};
+pub use features::SwitchFeatures;
 pub use hops::{
     HopConfig, HopCoverage, HopEvent, HopFailed, HopMessage, HopRecord, HopReply, WatchedQueue,
 };
@@ -83,6 +85,8 @@ pub enum Question {
     Nodes,
     /// What entries the tables have, in a few numbers.
     Digests,
+    /// What the switch does that not all do.
+    Features,
 }
 
 /// An answer, or a part of it.
@@ -114,10 +118,12 @@ pub enum Answer<'a> {
     Nodes(NodeReply<'a>),
     /// What entries the tables have, class by class.
     Digests(Sequence<'a, TableDigest>),
+    /// What the switch does that not all do.
+    Features(SwitchFeatures),
 }
 
 impl Question {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Cost,
         Self::Residence,
         Self::Losses,
@@ -131,6 +137,7 @@ impl Question {
         Self::Sessions,
         Self::Nodes,
         Self::Digests,
+        Self::Features,
     ];
 
     const fn number(self) -> u32 {
@@ -148,6 +155,7 @@ impl Question {
             Self::Sessions => 11,
             Self::Nodes => 12,
             Self::Digests => 13,
+            Self::Features => 14,
         }
     }
 
@@ -197,6 +205,7 @@ impl<'a> Answer<'a> {
             Question::Sessions => Self::Sessions(Sequence::from_bytes(body.data)),
             Question::Nodes => Self::Nodes(NodeReply::parse(body.data)?),
             Question::Digests => Self::Digests(Sequence::from_bytes(body.data)),
+            Question::Features => Self::Features(SwitchFeatures::parse(body.data)?),
         }))
     }
 
@@ -217,6 +226,7 @@ impl<'a> Answer<'a> {
             Self::Sessions(_) => Question::Sessions,
             Self::Nodes(_) => Question::Nodes,
             Self::Digests(_) => Question::Digests,
+            Self::Features(_) => Question::Features,
         }
     }
 
@@ -238,6 +248,7 @@ impl<'a> Answer<'a> {
             Self::Sessions(sessions) => sessions.emit(data),
             Self::Nodes(nodes) => nodes.emit(data),
             Self::Digests(tables) => tables.emit(data),
+            Self::Features(features) => features.emit(data),
         }
         Experimenter {
             experimenter: EXPERIMENTER,

@@ -144,6 +144,7 @@ fn copies_come_from_where_each_of_them_does() {
     let mut request = message();
     request.alternatives.clear();
     request.redundant = Some(Box::new(Redundant {
+        hold: Delay::ZERO,
         tree: path(&[0, 3, 2, 5, 6, 7]),
         eliminator: Some(StageId(6)),
     }));

@@ -299,7 +299,9 @@ prop_compose! {
             is_held_back: false,
             redundant: (protection == 2 && links > 0 && !multicast).then(|| {
                 let eliminator = Some(StageId((from + links) % SWITCHES));
-                Box::new(Redundant { tree: around(from, SWITCHES - links, Way::Back), eliminator })
+                let tree = around(from, SWITCHES - links, Way::Back);
+                let hold = Delay::from_us(deadline_us % 300);
+                Box::new(Redundant { tree, eliminator, hold })
             }),
         }
     }

@@ -12,7 +12,8 @@ use wire::openflow::multipart::{
 };
 use wire::openflow::oxm::{Masked, VlanMatch};
 use wire::openflow::taktos::{
-    Answer, HopCoverage, HopMessage, HopRecord, HopReply, PortSession, Question, WatchedQueue,
+    Answer, HopCoverage, HopMessage, HopRecord, HopReply, PortSession, Question, SwitchFeatures,
+    WatchedQueue,
 };
 use wire::openflow::{
     Action, Actions, BadRequest, BundleControl, BundleControlKind, BundleFailed, Capabilities,
@@ -79,6 +80,8 @@ pub struct Habits {
     pub tells_removals: bool,
     /// Holds sources to their contracts.
     pub polices: bool,
+    /// Holds frames back to keep them in order.
+    pub orders: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -286,6 +289,13 @@ impl FakeSwitch {
             (Some(Question::Policed), _) if self.habits.polices => {
                 let mut data = Vec::new();
                 let answer = Answer::Policed(Sequence::EMPTY);
+                let body = ReplyBody::Experimenter(answer.body(&mut data));
+                MultipartReply::new(body).emit(transaction, answers);
+            }
+            (Some(Question::Features), _) if self.habits.orders => {
+                let mut data = Vec::new();
+                let orders_streams = true;
+                let answer = Answer::Features(SwitchFeatures { orders_streams });
                 let body = ReplyBody::Experimenter(answer.body(&mut data));
                 MultipartReply::new(body).emit(transaction, answers);
             }

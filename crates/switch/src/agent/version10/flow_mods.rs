@@ -32,7 +32,7 @@ impl Agent {
                 let steps = steps(&flow_mod.actions, Purpose::Entry)?;
                 let apply = compile(pipeline, &steps)?;
                 let program = Program {
-                    apply,
+                    apply: apply.into(),
                     ..Program::default()
                 };
                 (program, told(&flow_mod.matching, &steps))

@@ -19,6 +19,7 @@ fn vector(history: u8) -> Eliminate {
         encoding: SequenceEncoding::RTag,
         ways: None,
         tolerance: 0,
+        hold: Duration::ZERO,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use wire::openflow::taktos::SequenceEncoding;
 
-use api::{About, Promise, PromiseState, Protection, TransportProtocol, Travels};
+use api::{About, FrameOrder, Promise, PromiseState, Protection, TransportProtocol, Travels};
 use calculus::admission::Slowdown;
 use serde::de::DeserializeOwned;
 use units::{BitRate, Delay, Duration};
@@ -341,12 +341,17 @@ fn protection(flow: &FlowDocument) -> String {
         .map(|cover| format!(", {cover}"))
         .collect();
     let by = match flow.requirement.protection {
-        Protection::Seamless {
-            encoding: SequenceEncoding::RTag,
-        } => return format!("another way carries it, too{cover}"),
-        Protection::Seamless {
-            encoding: SequenceEncoding::Prp,
-        } => return format!("another way carries it, too, by PRP{cover}"),
+        Protection::Seamless { encoding, order } => {
+            let by_prp = match encoding {
+                SequenceEncoding::RTag => "",
+                SequenceEncoding::Prp => ", by PRP",
+            };
+            let in_order = match order {
+                FrameOrder::Any => "",
+                FrameOrder::Kept => ", in order",
+            };
+            return format!("another way carries it, too{by_prp}{in_order}{cover}");
+        }
         Protection::None | Protection::Restore { .. } => "",
         Protection::FastFailover { .. } => ", by its switches alone",
     };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use api::topology::Topology;
-use api::{LinkEnds, Place, Route};
+use api::{FrameOrder, LinkEnds, Place, Route};
 use certificate::compare::ComparedStatement;
 use certificate::document::{Demand, Flow, Protection};
 use certificate::{Certificate, Difference, compare};
@@ -317,6 +317,7 @@ fn stated_flow(certificate: &Certificate, flow: &Flow) -> Vec<(&'static str, Str
                 Protection::None => "none".to_owned(),
                 Protection::Restore => "restore".to_owned(),
                 Protection::FastFailover => "fast-failover".to_owned(),
+                Protection::Copies if demand.hold_ps > 0 => "copies, in order".to_owned(),
                 Protection::Copies => "copies".to_owned(),
             },
         ),
@@ -377,6 +378,10 @@ fn told_flow(flow: &FlowDocument) -> Vec<(&'static str, String)> {
         (
             "protection",
             match protection {
+                api::Protection::Seamless {
+                    order: FrameOrder::Kept,
+                    ..
+                } => "copies, in order".to_owned(),
                 api::Protection::Seamless { .. } => "copies".to_owned(),
                 other => other.name().to_owned(),
             },

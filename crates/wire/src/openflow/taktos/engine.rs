@@ -90,11 +90,13 @@ pub enum CoreReason {
     Room,
     /// They have to do with modes in a way that only the core knows.
     Mode,
+    /// They are held back until earlier ones came.
+    Order,
 }
 
 impl CoreReason {
     /// All reasons.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Controller,
         Self::Bridge,
         Self::Port,
@@ -108,6 +110,7 @@ impl CoreReason {
         Self::Masks,
         Self::Room,
         Self::Mode,
+        Self::Order,
     ];
 
     const fn number(self) -> u8 {
@@ -125,6 +128,7 @@ impl CoreReason {
             Self::Masks => 11,
             Self::Room => 12,
             Self::Mode => 13,
+            Self::Order => 14,
         }
     }
 
@@ -154,6 +158,7 @@ impl fmt::Display for CoreReason {
             Self::Masks => "has too many masks",
             Self::Room => "has no room outside of the core",
             Self::Mode => "has to do with modes as only the core can",
+            Self::Order => "is held back until earlier ones came",
         })
     }
 }

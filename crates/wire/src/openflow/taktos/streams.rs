@@ -105,6 +105,9 @@ pub struct Eliminate {
     pub ways: Option<u8>,
     /// By how many copies they may differ without that being told.
     pub tolerance: u32,
+    /// For how long at most a frame is held back that is ahead of missing ones, so that all
+    /// leave in order (`POFMaxDelay`, RFC 9550 section 4); zero if each leaves as it comes.
+    pub hold: Duration,
 }
 
 impl Eliminate {
@@ -119,6 +122,21 @@ impl Eliminate {
         (2..=Self::HISTORY_MAX).contains(&self.history)
             && (Duration::from_ms(1)..=RESET_MAX).contains(&self.reset)
             && self.ways.is_none_or(|ways| ways >= 2)
+            && (!self.holds() || self.may_hold())
+    }
+
+    /// Returns whether frames leave in order.
+    #[must_use]
+    pub const fn holds(&self) -> bool {
+        self.hold.as_ns() > 0
+    }
+
+    /// Returns whether its numbers say which frames are missing, and it lets all go before
+    /// it forgets them.
+    fn may_hold(&self) -> bool {
+        self.algorithm == RecoveryAlgorithm::Vector
+            && self.encoding == SequenceEncoding::RTag
+            && self.hold < self.reset
     }
 
     /// Takes apart what follows the number of the action; none if nobody can do so.
@@ -128,7 +146,7 @@ impl Eliminate {
         let (flags, history, ways) = (reader.u8()?, reader.u8()?, reader.u8()?);
         let reset = Duration::from_ns(reader.u64()?);
         let tolerance = reader.u32()?;
-        reader.skip(8)?;
+        let hold = Duration::from_ns(reader.u64()?);
         let Some(algorithm) = algorithm.filter(|_| flags & !FLAGS == 0) else {
             return Ok(None);
         };
@@ -145,6 +163,7 @@ impl Eliminate {
             },
             ways: (ways > 0).then_some(ways),
             tolerance,
+            hold,
         };
         Ok(Some(eliminate).filter(Self::is_possible))
     }
@@ -158,7 +177,7 @@ impl Eliminate {
         writer.u32(self.stream.0).u8(self.algorithm.number());
         writer.u8(flags).u8(self.history).u8(self.ways.unwrap_or(0));
         writer.u64(self.reset.as_ns()).u32(self.tolerance);
-        writer.zeros::<8>();
+        writer.u64(self.hold.as_ns());
     }
 }
 
@@ -184,6 +203,12 @@ pub struct StreamCounters {
     pub resets: u64,
     /// How often ways were found to bring too few copies (`LatentErrors`).
     pub latent_errors: u64,
+    /// Frames that were held back until earlier ones came (RFC 9550).
+    pub held: u64,
+    /// Of those, frames that left without them.
+    pub gave_up: u64,
+    /// Frames that were dropped since a later one had left.
+    pub late: u64,
 }
 
 impl StreamCounters {
@@ -198,6 +223,9 @@ impl StreamCounters {
             unnumbered: reader.u64()?,
             resets: reader.u64()?,
             latent_errors: reader.u64()?,
+            held: reader.u64()?,
+            gave_up: reader.u64()?,
+            late: reader.u64()?,
         })
     }
 
@@ -206,6 +234,7 @@ impl StreamCounters {
         writer.u64(self.discarded).u64(self.out_of_order);
         writer.u64(self.rogue).u64(self.lost).u64(self.unnumbered);
         writer.u64(self.resets).u64(self.latent_errors);
+        writer.u64(self.held).u64(self.gave_up).u64(self.late);
     }
 }
 

@@ -83,6 +83,9 @@ fn every_answer_is_read_as_it_was_written() {
     }));
     there_and_back(&Answer::Residence(Sequence::of(&[queue, queue])));
     there_and_back(&Answer::Losses(Sequence::of(&[losses, losses])));
+    for orders_streams in [false, true] {
+        there_and_back(&Answer::Features(SwitchFeatures { orders_streams }));
+    }
     there_and_back(&Answer::Tally(SwitchTally {
         free_buffers: 1,
         frames: 13,
@@ -133,12 +136,13 @@ fn a_contract_that_cannot_be_counted_is_refused() {
 /// Bytes 8 to 39 of the action: its number, and what stands behind the stream.
 fn eliminate(
     [algorithm, flags, history, ways]: [u8; 4],
-    reset_ns: u64,
+    [reset_ns, hold_ns]: [u64; 2],
 ) -> Result<crate::openflow::Action, ErrorKind> {
     let mut action = vec![0xff, 0xff, 0, 40, 0, 6, 0x74, 0x6b, 0, 6, 0, 0];
     action.extend_from_slice(&[0, 0, 0, 7, algorithm, flags, history, ways]);
     action.extend_from_slice(&reset_ns.to_be_bytes());
-    action.extend_from_slice(&[0; 12]);
+    action.extend_from_slice(&[0; 4]);
+    action.extend_from_slice(&hold_ns.to_be_bytes());
     let parsed = crate::openflow::Action::parse(&action);
     parsed
         .map(|(action, _)| action)
@@ -148,17 +152,23 @@ fn eliminate(
 #[test]
 fn an_elimination_that_nobody_can_do_is_refused() {
     let millisecond = 1_000_000;
-    assert!(eliminate([1, 3, 64, 2], millisecond).is_ok());
-    let algorithm = ([3, 0, 64, 0], millisecond);
-    let flag = ([1, 8, 64, 0], millisecond);
-    let short = ([1, 0, 1, 0], millisecond);
-    let long = ([1, 0, 65, 0], millisecond);
-    let one_way = ([1, 0, 64, 1], millisecond);
-    let soon = ([1, 0, 64, 0], millisecond - 1);
-    let late = ([1, 0, 64, 0], 3_600_000 * millisecond + 1);
-    for (bytes, reset) in [algorithm, flag, short, long, one_way, soon, late] {
+    assert!(eliminate([1, 3, 64, 2], [millisecond, 0]).is_ok());
+    assert!(eliminate([1, 3, 64, 2], [millisecond, millisecond - 1]).is_ok());
+    let algorithm = ([3, 0, 64, 0], [millisecond, 0]);
+    let flag = ([1, 8, 64, 0], [millisecond, 0]);
+    let short = ([1, 0, 1, 0], [millisecond, 0]);
+    let long = ([1, 0, 65, 0], [millisecond, 0]);
+    let one_way = ([1, 0, 64, 1], [millisecond, 0]);
+    let soon = ([1, 0, 64, 0], [millisecond - 1, 0]);
+    let late = ([1, 0, 64, 0], [3_600_000 * millisecond + 1, 0]);
+    let no_numbers = ([2, 4, 64, 0], [millisecond, 1]);
+    let by_match = ([0, 0, 64, 0], [millisecond, 1]);
+    let forgotten = ([1, 0, 64, 0], [millisecond, millisecond]);
+    for (bytes, times) in [
+        algorithm, flag, short, long, one_way, soon, late, no_numbers, by_match, forgotten,
+    ] {
         let refused = ErrorKind::BadAction(BadAction::BadArgument);
-        assert_eq!(eliminate(bytes, reset), Err(refused), "{bytes:?}");
+        assert_eq!(eliminate(bytes, times), Err(refused), "{bytes:?} {times:?}");
     }
 }
 
@@ -330,7 +340,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_or_refused(kind in 0u32..15, data: Vec<u8>) {
+    fn any_bytes_are_read_or_refused(kind in 0u32..16, data: Vec<u8>) {
         let body = Experimenter { experimenter: EXPERIMENTER, kind, data: &data };
 
         match Answer::parse(&body) {
@@ -357,7 +367,7 @@ proptest! {
                 }
             }
             Ok(Some(Answer::Cost(cost))) => cost.tables.iter().for_each(drop),
-            Ok(Some(Answer::Tally(_)) | None) | Err(_) => {}
+            Ok(Some(Answer::Tally(_) | Answer::Features(_)) | None) | Err(_) => {}
         }
     }
 }

@@ -138,7 +138,7 @@ impl Seeds {
 
     /// Returns an elimination that a switch can do.
     fn eliminate(&self) -> Eliminate {
-        Eliminate {
+        let eliminate = Eliminate {
             stream: StreamHandle(self.u32(20)),
             algorithm: self.one_of(21, RecoveryAlgorithm::ALL),
             history: 2 + self.u8(22) % (Eliminate::HISTORY_MAX - 1),
@@ -151,6 +151,14 @@ impl Seeds {
             },
             ways: (self.u8(24) & 4 == 0).then_some(2 + self.u8(25) / 2),
             tolerance: self.u32(26),
+            hold: Duration::from_ns(u64::from(self.u32(27))),
+        };
+        match eliminate.is_possible() {
+            true => eliminate,
+            false => Eliminate {
+                hold: Duration::ZERO,
+                ..eliminate
+            },
         }
     }
 
@@ -168,6 +176,9 @@ impl Seeds {
                 unnumbered: self.u64(8),
                 resets: self.u64(9),
                 latent_errors: self.u64(10),
+                held: self.u64(11),
+                gave_up: self.u64(12),
+                late: self.u64(13),
             },
         }
     }
