@@ -178,6 +178,35 @@ fn decisions_are_listed_with_their_reasons_and_a_refusal_is_the_exit_code() {
 }
 
 #[test]
+fn two_ways_are_asked_for_with_numbers_in_tags_or_in_trailers() {
+    for (option, encoding) in [
+        (&["--seamless"][..], "r-tag"),
+        (&["--seamless", "prp"], "prp"),
+    ] {
+        let decided = json!({"decisions": [{"name": "sv", "refused": "no two ways"}]});
+        let server = Scripted::start([("POST /api/v1/flows", vec![document(&decided)])]);
+        let flow = [
+            "admit",
+            "sv",
+            "--source",
+            "h1",
+            "--destination",
+            "h2",
+            "--rate",
+            "4 Mbit/s",
+            "--deadline",
+            "3 ms",
+        ];
+
+        ask(&server, &[&flow[..], option].concat());
+
+        let asked: Value = serde_json::from_str(&server.asked()[0].body).unwrap();
+        let protection = json!({"kind": "seamless", "encoding": encoding});
+        assert_eq!(asked["requirements"][0]["protection"], protection);
+    }
+}
+
+#[test]
 fn it_is_said_who_stands_in_the_way_and_who_goes_another_way() {
     let decided = |name: &str, more: Value| {
         let refused = json!({"code": "no-room", "message": "link a has no room"});

@@ -13,6 +13,7 @@ use controller::northbound::ExceedAction;
 use scenario::flow_table::Remark;
 use serde_json::Value;
 use units::{BitRate, DataSize, Duration};
+use wire::openflow::taktos::SequenceEncoding;
 
 use self::decisions::Decided;
 use super::super::exit::Exit;
@@ -65,6 +66,16 @@ pub struct Admit {
     /// may be as short as five.
     #[arg(long, value_name = "TIME", requires = "fast_failover")]
     heart_beat: Option<Duration>,
+    /// Have two ways without a common link carry the flow at the same time, so that a failure
+    /// loses nothing: with numbers in redundancy tags, or in trailers of PRP.
+    #[arg(
+        long,
+        value_name = "ENCODING",
+        num_args = 0..=1,
+        default_missing_value = "r-tag",
+        conflicts_with = "interruption"
+    )]
+    seamless: Option<EncodingArg>,
     /// Refuse a flow where no switch would drop what exceeds its contract, so that its source
     /// would have to be trusted.
     #[arg(long, value_name = "WHAT")]
@@ -107,6 +118,24 @@ pub enum ExcessArg {
     Drop,
     /// They go on without a promise.
     BestEffort,
+}
+
+/// Where frames that two ways carry have their numbers, as it is said on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum EncodingArg {
+    /// In a redundancy tag (IEEE 802.1CB).
+    RTag,
+    /// In a trailer (IEC 62439-3).
+    Prp,
+}
+
+impl From<EncodingArg> for SequenceEncoding {
+    fn from(encoding: EncodingArg) -> Self {
+        match encoding {
+            EncodingArg::RTag => Self::RTag,
+            EncodingArg::Prp => Self::Prp,
+        }
+    }
 }
 
 impl Admit {
@@ -197,6 +226,10 @@ fn single(name: &str, arguments: &Admit) -> RequirementDocument {
 }
 
 fn protection(arguments: &Admit) -> Protection {
+    if let Some(encoding) = arguments.seamless {
+        let encoding = encoding.into();
+        return Protection::Seamless { encoding };
+    }
     let covers = match (arguments.any_fault, arguments.heart_beat) {
         (true, _) => Cover::Any,
         (false, Some(_)) => Cover::OneWay,
