@@ -9,8 +9,10 @@
 //! The guarantee is a bound that was calculated from what switches were taken to be. A
 //! frame later than the guarantee, and not later than the deadline, breaks no promise:
 //! it shows that the switches are not what they were taken to be, and the verdict says
-//! that the model was exceeded. Where switches do exactly what was calculated with
-//! ([`Bound::Certain`]), the calculation is wrong, and that counts as a broken promise.
+//! that the model was exceeded. A flow that is promised anew while it is sent is held to
+//! what was in force while a frame was under way. Where switches do exactly what was
+//! calculated with ([`Bound::Certain`]), the calculation is wrong, and that counts as a
+//! broken promise.
 //!
 //! An interruption of the machine excuses what it did to a frame: no more than the time
 //! for which a processor was taken within the frame's own flight
@@ -32,13 +34,15 @@
 //! the time from the first to the last of the frames that were lost in a row:
 //! what its frames can prove.
 
+mod latency;
+
 use serde::Serialize;
 use units::{Duration, Instant};
 
-use crate::fault_losses::{FaultSpell, Harm};
+use crate::fault_losses::FaultSpell;
 use crate::interruptions::Interruptions;
 use crate::levels::GivenUp;
-use crate::recorder::{FlowRecord, LateFrame, LossRun, ReceiverRecord};
+use crate::recorder::{FlowRecord, LossRun, ReceiverRecord};
 use crate::unseen::Unseen;
 use crate::{FlowPlan, Promise};
 
@@ -76,6 +80,8 @@ pub struct Circumstances<'a> {
     pub unseen_at_sender: u64,
     /// When the flow was given up.
     pub given_up: &'a [GivenUp],
+    /// Guarantees that took the place of that in the plan, and from when on, in order of time.
+    pub later_guarantees: &'a [(Instant, Duration)],
     /// When faults of cables took frames of the flow.
     pub fault_spells: &'a [FaultSpell],
     /// What the guarantee is worth.
@@ -150,6 +156,10 @@ pub struct Exceeded {
 pub struct Assessment {
     pub verdict: Verdict,
     pub breaches: Vec<Breach>,
+    /// The longest guarantee of those that were in force while it was sent.
+    pub guarantee: Option<Duration>,
+    /// Deliveries later than the guarantee that was in force.
+    pub late: u64,
     /// The deliveries that no interruption excuses and that were later than calculated.
     pub exceeded: Option<Exceeded>,
     /// The interruption after each disturbance, in their order.
@@ -262,80 +272,6 @@ enum Excuse {
 }
 
 impl ObservedFlow<'_> {
-    fn judge_latency(&self, promise: Promise, assessment: &mut Assessment) {
-        let Promise {
-            guarantee,
-            deadline,
-            ..
-        } = promise;
-        let (mut missed, mut highest, mut most) =
-            (self.record.missed_deadline, None, Duration::ZERO);
-        let corrupted = self.amid.fault_spells.iter();
-        let mut corrupted: Vec<_> = corrupted
-            .filter(|spell| spell.harm == Harm::Corrupted)
-            .copied()
-            .collect();
-        let mut by_faults = 0;
-        for late in &self.record.late_frames {
-            let came = late.received_at;
-            let is_by_fault = corrupted.iter_mut().find(|spell| {
-                let until = spell.to + guarantee;
-                spell.frames > 0 && (spell.from..=until).contains(&came)
-            });
-            if let Some(spell) = is_by_fault {
-                // A flipped bit made another frame of it.
-                spell.frames -= 1;
-                by_faults += 1;
-                missed -= u64::from(late.latency() > deadline);
-                continue;
-            }
-            let latency = late.latency();
-            let own = latency.saturating_sub(self.taken_from(late));
-            let is_excused = latency > deadline && own <= deadline;
-            missed -= u64::from(is_excused);
-            let counts = match is_excused {
-                true => own,
-                false => latency,
-            };
-            if own <= guarantee {
-                assessment.held_up += 1;
-            } else {
-                highest = highest.max(Some(counts));
-                most = most.max(own.saturating_sub(guarantee));
-            }
-        }
-        let all_kept = self.record.late == self.record.late_frames.len() as u64;
-        match all_kept {
-            true => assessment.highest = highest.max(self.record.highest_in_time),
-            false => most = most.max(self.highest_seen().saturating_sub(guarantee)),
-        }
-        assessment.lost_to_faults += by_faults;
-        let count = self.record.late - assessment.held_up - by_faults;
-        assessment.exceeded = (count > 0).then_some(Exceeded { count, most });
-        if missed > 0 {
-            assessment.breaches.push(Breach::Late { count: missed });
-        } else if count > 0 && self.amid.bound == Bound::Certain {
-            assessment.breaches.push(Breach::AboveBound { count });
-        }
-    }
-
-    /// Returns for how long a processor was taken while a frame was under way.
-    fn taken_from(&self, frame: &LateFrame) -> Duration {
-        self.amid
-            .interruptions
-            .within(frame.sent_at, frame.received_at)
-    }
-
-    fn highest_seen(&self) -> Duration {
-        self.record.latency.max().unwrap_or_default()
-    }
-
-    /// Returns for how long a frame may have been under way: as long as was calculated,
-    /// or as long as any was.
-    fn reach(&self, promise: Promise) -> Duration {
-        promise.guarantee.max(self.highest_seen())
-    }
-
     fn judge_losses(&self, promise: Promise, assessment: &mut Assessment) {
         let reach = self.reach(promise);
         let mut unexcused = 0;
@@ -421,11 +357,13 @@ impl ObservedFlow<'_> {
                 Effect::Harmless => false,
             }
         });
-        let was_given_up = self
-            .amid
-            .given_up
-            .iter()
-            .any(|it| it.covers(run.first_sent, run.last_sent, promise.guarantee));
+        let was_given_up = self.amid.given_up.iter().any(|it| {
+            it.covers(
+                run.first_sent,
+                run.last_sent,
+                self.longest_guarantee(promise),
+            )
+        });
         if begun_by_failure {
             Excuse::Failure
         } else if was_given_up {

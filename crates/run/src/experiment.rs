@@ -25,6 +25,7 @@ pub mod places;
 pub mod plan;
 pub mod profiles;
 pub mod queues;
+mod readmissions;
 mod route;
 pub mod sim_world;
 pub mod statement;
@@ -466,6 +467,8 @@ pub struct Run {
     pub said: Vec<Said>,
     /// What the instrument knows of each admitted flow.
     pub plans: Vec<measure::FlowPlan>,
+    /// What was promised meanwhile.
+    pub readmissions: Readmissions,
     /// What switches had counted of modes in the end, if the network has any.
     pub switch_modes: Vec<SwitchMode>,
 }

@@ -93,7 +93,7 @@ pub struct FlowReport {
     pub reason: Option<String>,
     /// The latency that it asked for.
     pub deadline_ns: Option<u64>,
-    /// The latency that it was promised.
+    /// The latency that it was promised; the longest, if it was promised anew.
     pub guarantee_ns: Option<u64>,
     /// How many times as long as stated all switches may take with this flow in time, in
     /// thousandths; nothing where that is not known.
@@ -249,7 +249,7 @@ impl FlowReport {
         let hosts = facts.destinations.clone();
         Self {
             deadline_ns: promise.map(|promise| promise.deadline.as_ns()),
-            guarantee_ns: promise.map(|promise| promise.guarantee.as_ns()),
+            guarantee_ns: assessment.guarantee.map(Duration::as_ns),
             interruption_allowed_ns: promise.and_then(allowed_ns),
             interruption_ns: assessment.longest_outage().as_ns(),
             period_ns: plan.period.map(Duration::as_ns),
@@ -264,7 +264,7 @@ impl FlowReport {
             duplicates: record.duplicates(),
             reordered: record.reordered(),
             longest_loss_run: record.longest_loss_run(),
-            late: record.late,
+            late: assessment.late,
             missed_deadline: record.missed_deadline,
             exceeded: assessment.exceeded.map(|it| ExceededReport {
                 count: it.count,

@@ -80,6 +80,35 @@ fn a_bound_that_is_certain_and_does_not_hold_breaks_the_promise() {
     assert_eq!(assessment.breaches, [Breach::AboveBound { count: 1 }]);
 }
 
+/// Its way is another one from slot 400 on, and again from slot 800 on.
+#[test]
+fn a_flow_that_is_promised_anew_is_held_to_what_was_in_force_meanwhile() {
+    let longer = Duration::from_us(900);
+    let recorder = sent_in(8_000, |slot| match slot {
+        390 | 400 | 500 | 4_799 | 4_800 => Fate::Arrives(longer),
+        600 => Fate::Arrives(longer + Duration::from_ns(1)),
+        _ => Fate::Arrives(LATENCY),
+    });
+    let record = recorder.finish().remove(0);
+    let slot = |slot: u64| Instant::ZERO + PERIOD * slot;
+    let later = [(slot(400), longer), (slot(800), Duration::from_us(700))];
+
+    let assessment = assess(
+        &plan(),
+        &record,
+        Circumstances {
+            later_guarantees: &later,
+            ..amid(&[], &Interruptions::default())
+        },
+    );
+
+    // The one before, the one beyond the new bound, and the one a second after that went.
+    let exceeded = assessment.exceeded.unwrap();
+    assert_eq!(exceeded.count, 3);
+    assert_eq!(exceeded.most, Duration::from_us(100));
+    assert_eq!(assessment.highest, Some(longer + Duration::from_ns(1)));
+}
+
 /// What went wrong is told all the same.
 #[test]
 fn a_machine_that_was_asked_for_too_much_breaks_no_promise() {
@@ -447,8 +476,12 @@ fn run(fate: impl Fn(u64) -> Fate) -> FlowRecord {
 }
 
 fn sent(fate: impl Fn(u64) -> Fate) -> Recorder {
+    sent_in(1_000, fate)
+}
+
+fn sent_in(slots: u64, fate: impl Fn(u64) -> Fate) -> Recorder {
     let mut recorder = recorder();
-    for slot in 0..1_000 {
+    for slot in 0..slots {
         let sent_at = Instant::ZERO + PERIOD * slot;
         recorder.sent(FlowIndex(0), slot, DataSize::from_bytes(144), sent_at);
         if let Fate::Arrives(latency) = fate(slot) {
@@ -490,6 +523,7 @@ fn amid<'a>(
         unseen: &[],
         unseen_at_sender: 0,
         given_up: &[],
+        later_guarantees: &[],
         fault_spells: &[],
         bound: Bound::OfProfile,
         overloaded: false,

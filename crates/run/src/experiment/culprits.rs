@@ -167,7 +167,12 @@ fn known<'a>(facts: &Facts<'a>, happenings: &[Happening]) -> Vec<Known<'a>> {
             place,
             plan,
             record,
-            disturbances: disturbances(&atlas, flow, accepted, happenings),
+            disturbances: disturbances(
+                &atlas,
+                flow,
+                (accepted, &facts.run.readmissions),
+                happenings,
+            ),
         }
     });
     flows.collect()

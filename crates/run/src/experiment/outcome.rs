@@ -27,6 +27,7 @@ use super::calculation::calculation;
 use super::culprits::culprits;
 use super::mode_changes::{modes_report, spells};
 use super::plan::cover;
+use super::readmissions::Readmissions;
 use super::route::Atlas;
 
 use super::world::{Happening, Observed};
@@ -152,7 +153,8 @@ fn judge(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<(FlowReport, Option
                         calculation: calculation(scenario, facts.config, flow, accepted),
                         ..flow_facts(scenario, flow)
                     };
-                    let disturbances = disturbances(&atlas, flow, accepted, happenings);
+                    let disturbances =
+                        disturbances(&atlas, flow, (accepted, &run.readmissions), happenings);
                     let plan: &FlowPlan = plan;
                     let treatments = treatments(scenario, flow, plan);
                     let spells_of_faults = observed.fault_losses.of(FlowIndex(index));
@@ -164,6 +166,7 @@ fn judge(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<(FlowReport, Option
                         unseen: &unseen_by_receivers(observed, flow),
                         unseen_at_sender: unseen_by(observed, flow.source).frames(),
                         given_up: &given_up(&spells, &treatments),
+                        later_guarantees: &run.readmissions.guarantees(accepted.id),
                         bound,
                         overloaded,
                     };
@@ -227,11 +230,12 @@ fn level_reports(
 pub(super) fn disturbances(
     atlas: &Atlas<'_>,
     flow: &Flow,
-    accepted: &Accepted,
+    (first, readmissions): (&Accepted, &Readmissions),
     happenings: &[Happening],
 ) -> Vec<Disturbance> {
     let mut broken: Vec<LinkIndex> = Vec::new();
     let disturbances = happenings.iter().map(|Happening { at, change, .. }| {
+        let accepted = readmissions.at(*at, first);
         let route = atlas.route_while(accepted, &broken);
         let hit = match change {
             Change::Cut(link) => atlas.links_of(flow, route).contains(link),

@@ -13,7 +13,7 @@ use units::{Duration, Instant};
 
 use super::load::load;
 use super::mode_changes::describe_mode_event;
-
+use super::readmissions::Readmissions;
 use super::route::Atlas;
 use super::world::{Plug, Wish, World};
 use super::{Admission, Audience, Experiment, ExperimentError, Run, errors};
@@ -50,6 +50,7 @@ impl Experiment<'_> {
             complete: true,
             said: Vec::new(),
             plans,
+            readmissions: Readmissions::after(admissions),
             switch_modes: Vec::new(),
         };
         let mut changes = changes.into_iter().peekable();
@@ -81,6 +82,7 @@ impl Experiment<'_> {
             let next = changes.peek().map_or(end, |(at, _)| *at);
             let said = world.listen(next.min(end).min(now + interval))?;
             for said in &said {
+                run.readmissions.hear(world, said);
                 report_notice(said, start, &mut exceeding, to);
                 if world.is_undisturbed() {
                     report_slowness(said, start, to);
@@ -92,7 +94,11 @@ impl Experiment<'_> {
         }
         let drained = world.now() + scenario.measurement.drain;
         while world.now() < drained {
-            run.said.extend(world.listen(drained)?);
+            let said = world.listen(drained)?;
+            for said in &said {
+                run.readmissions.hear(world, said);
+            }
+            run.said.extend(said);
         }
         Ok(run)
     }

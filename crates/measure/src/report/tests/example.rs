@@ -161,6 +161,7 @@ fn report_of(recipes: &[Recipe]) -> Report {
             unseen: &[],
             unseen_at_sender: 0,
             given_up: &[],
+            later_guarantees: &[],
             fault_spells: &[],
             bound: Bound::OfProfile,
             overloaded: false,
