@@ -54,6 +54,7 @@ pub use admission::Admission;
 use budgets::Expected;
 pub use certificate::certificate;
 pub use discovery::Discovered;
+pub use readmissions::Readmissions;
 use store::EmbeddedStore;
 use store::embedded::EmbeddedStoreError;
 use world::{Observed, World};

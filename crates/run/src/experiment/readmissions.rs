@@ -12,7 +12,7 @@ use super::Admission;
 use super::world::World;
 
 /// What flows were promised, and from when on.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Readmissions {
     /// The earliest first.
     of_flows: BTreeMap<FlowId, Vec<(Instant, Accepted)>>,

@@ -179,9 +179,19 @@ fn decisions_are_listed_with_their_reasons_and_a_refusal_is_the_exit_code() {
 
 #[test]
 fn two_ways_are_asked_for_with_numbers_in_tags_or_in_trailers() {
-    for (option, encoding) in [
-        (&["--seamless"][..], "r-tag"),
-        (&["--seamless", "prp"], "prp"),
+    for (option, protection) in [
+        (
+            &["--seamless"][..],
+            json!({"kind": "seamless", "encoding": "r-tag"}),
+        ),
+        (
+            &["--seamless", "prp"],
+            json!({"kind": "seamless", "encoding": "prp"}),
+        ),
+        (
+            &["--seamless", "--keep-order"],
+            json!({"kind": "seamless", "encoding": "r-tag", "order": "kept"}),
+        ),
     ] {
         let decided = json!({"decisions": [{"name": "sv", "refused": "no two ways"}]});
         let server = Scripted::start([("POST /api/v1/flows", vec![document(&decided)])]);
@@ -201,7 +211,6 @@ fn two_ways_are_asked_for_with_numbers_in_tags_or_in_trailers() {
         ask(&server, &[&flow[..], option].concat());
 
         let asked: Value = serde_json::from_str(&server.asked()[0].body).unwrap();
-        let protection = json!({"kind": "seamless", "encoding": encoding});
         assert_eq!(asked["requirements"][0]["protection"], protection);
     }
 }

@@ -8,7 +8,7 @@ mod file;
 
 use std::path::PathBuf;
 
-use api::{Cover, Protection};
+use api::{Cover, FrameOrder, Protection};
 use controller::northbound::ExceedAction;
 use scenario::flow_table::Remark;
 use serde_json::Value;
@@ -76,6 +76,9 @@ pub struct Admit {
         conflicts_with = "interruption"
     )]
     seamless: Option<EncodingArg>,
+    /// Have its frames come in the order in which they were sent, whichever way is quicker.
+    #[arg(long, requires = "seamless")]
+    keep_order: bool,
     /// Refuse a flow where no switch would drop what exceeds its contract, so that its source
     /// would have to be trusted.
     #[arg(long, value_name = "WHAT")]
@@ -227,8 +230,12 @@ fn single(name: &str, arguments: &Admit) -> RequirementDocument {
 
 fn protection(arguments: &Admit) -> Protection {
     if let Some(encoding) = arguments.seamless {
+        let order = match arguments.keep_order {
+            true => FrameOrder::Kept,
+            false => FrameOrder::Any,
+        };
         let encoding = encoding.into();
-        return Protection::Seamless { encoding };
+        return Protection::Seamless { encoding, order };
     }
     let covers = match (arguments.any_fault, arguments.heart_beat) {
         (true, _) => Cover::Any,
