@@ -153,9 +153,8 @@ fn judge(facts: &Facts<'_>, happenings: &[Happening]) -> Vec<(FlowReport, Option
                         calculation: calculation(scenario, facts.config, flow, accepted),
                         ..flow_facts(scenario, flow)
                     };
-                    let disturbances =
-                        disturbances(&atlas, flow, (accepted, &run.readmissions), happenings);
-                    let plan: &FlowPlan = plan;
+                    let promised = (accepted, &run.readmissions);
+                    let disturbances = disturbances(&atlas, flow, promised, happenings);
                     let treatments = treatments(scenario, flow, plan);
                     let spells_of_faults = observed.fault_losses.of(FlowIndex(index));
                     let fault_spells: Vec<_> = spells_of_faults.copied().collect();

@@ -80,9 +80,8 @@ impl Experiment<'_> {
                 false => ANNOUNCEMENT_INTERVAL,
             };
             let next = changes.peek().map_or(end, |(at, _)| *at);
-            let said = world.listen(next.min(end).min(now + interval))?;
+            let said = run.listen(world, next.min(end).min(now + interval))?;
             for said in &said {
-                run.readmissions.hear(world, said);
                 report_notice(said, start, &mut exceeding, to);
                 if world.is_undisturbed() {
                     report_slowness(said, start, to);
@@ -94,13 +93,24 @@ impl Experiment<'_> {
         }
         let drained = world.now() + scenario.measurement.drain;
         while world.now() < drained {
-            let said = world.listen(drained)?;
-            for said in &said {
-                run.readmissions.hear(world, said);
-            }
+            let said = run.listen(world, drained)?;
             run.said.extend(said);
         }
         Ok(run)
+    }
+}
+
+impl Run {
+    /// Listens to the controller, and notes what it promises anew.
+    fn listen(
+        &mut self,
+        world: &mut dyn World,
+        until: Instant,
+    ) -> Result<Vec<Said>, ExperimentError> {
+        let said = world.listen(until)?;
+        said.iter()
+            .for_each(|said| self.readmissions.hear(world, said));
+        Ok(said)
     }
 }
 

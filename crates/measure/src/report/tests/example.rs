@@ -151,8 +151,7 @@ fn report_of(recipes: &[Recipe]) -> Report {
         let flow = recorder.add(plan.clone());
         send(&mut recorder, flow, recipe, &mut random);
     }
-    let (stalls, interruptions) = (stalls(), interruptions());
-    let mut flows = Vec::new();
+    let (stalls, interruptions, mut flows) = (stalls(), interruptions(), Vec::new());
     let mut outages = [BTreeMap::new(), BTreeMap::new()];
     for ((recipe, plan), record) in recipes.iter().zip(&plans).zip(recorder.finish()) {
         let amid = Circumstances {
