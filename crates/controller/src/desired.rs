@@ -242,7 +242,7 @@ impl Desired {
     ) -> impl Iterator<Item = &'a Rule> + use<'a> {
         let (place, priority) = (form.place(), form.priority());
         let table = self.table(datapath);
-        let is_scanned = table.is_some_and(|table| table.shapes.has_beside(form.shape()));
+        let is_scanned = table.is_some_and(|table| table.totals.shapes.has_beside(form.shape()));
         let places = match is_scanned {
             true => RulePlace::ALL,
             false => place..=place,
@@ -392,7 +392,7 @@ impl Desired {
         };
         let number = match table.places.entry(place) {
             Entry::Vacant(free) => {
-                table.shapes.add(&rule);
+                table.totals.add(&rule);
                 let number = *free.insert(table.rules.insert(rule));
                 return (table.order(number, place, is_sent), None);
             }
@@ -407,6 +407,8 @@ impl Desired {
                 return (Order::Nothing, None);
             }
             shift(&mut self.owned, owner, held, Fate::Had(Standing::Sent));
+            table.totals.remove(present);
+            table.totals.add(&rule);
             *present = rule;
             return (table.order(number, place, is_sent), None);
         }
@@ -423,8 +425,8 @@ impl Desired {
             return (Order::Nothing, contest(subject, holder));
         }
         shift(&mut self.owned, present.owner, held, Fate::Lost);
-        table.shapes.remove(present);
-        table.shapes.add(&rule);
+        table.totals.remove(present);
+        table.totals.add(&rule);
         std::mem::swap(present, &mut rule);
         waiting.push(rule);
         let order = table.order(number, place, is_sent);
@@ -461,7 +463,7 @@ impl Desired {
             let number = table.places.remove(&place);
             let gone = number.and_then(|number| table.rules.remove(number));
             return gone.map_or(Order::Nothing, |gone| {
-                table.shapes.remove(&gone);
+                table.totals.remove(&gone);
                 Order::Delete(gone.form)
             });
         };
@@ -469,8 +471,8 @@ impl Desired {
             return Order::Nothing;
         };
         if let Some(present) = table.rules.get_mut(number) {
-            table.shapes.remove(present);
-            table.shapes.add(&next);
+            table.totals.remove(present);
+            table.totals.add(&next);
             *present = next;
         }
         table.order(number, place, true)

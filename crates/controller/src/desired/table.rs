@@ -67,12 +67,53 @@ impl Shapes {
 /// How many entries there are of each class in each table, and what they are.
 pub type DigestSums = BTreeMap<(TableId, CookieClass), DigestSum>;
 
+/// What is added up over the entries that a switch should have.
+#[derive(Debug, Default)]
+pub(super) struct Totals {
+    pub(super) shapes: Shapes,
+    /// From when on the switch was first asked for its own.
+    sums: Option<DigestSums>,
+}
+
+impl Totals {
+    pub(super) fn add(&mut self, rule: &Rule) {
+        self.shapes.add(rule);
+        if let Some(sums) = &mut self.sums {
+            add_to(sums, rule);
+        }
+    }
+
+    pub(super) fn remove(&mut self, rule: &Rule) {
+        self.shapes.remove(rule);
+        if let Some(sums) = &mut self.sums
+            && let Entry::Occupied(mut at) = sums.entry(class_of(rule))
+        {
+            at.get_mut().subtract(digest_of(rule));
+            if at.get().entries == 0 {
+                at.remove();
+            }
+        }
+    }
+}
+
+fn class_of(rule: &Rule) -> (TableId, CookieClass) {
+    (rule.form.table(), CookieClass::of(rule.cookie))
+}
+
+fn digest_of(rule: &Rule) -> u64 {
+    rule.form.content(rule.cookie, FLAGS).digest()
+}
+
+fn add_to(sums: &mut DigestSums, rule: &Rule) {
+    sums.entry(class_of(rule)).or_default().add(digest_of(rule));
+}
+
 /// What one switch should have.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub(super) rules: Slab<Rule>,
     pub(super) places: BTreeMap<RulePlace, u32>,
-    pub(super) shapes: Shapes,
+    pub(super) totals: Totals,
     /// What was sent, in that order, and is not confirmed.
     pub(super) sent: VecDeque<Sending>,
     /// How many messages were sent; never less than before, so that a number that a
@@ -82,13 +123,10 @@ pub(super) struct Table {
     /// not being asked.
     pub(super) changed: Option<BTreeSet<RulePlace>>,
     pub(super) connection: Connection,
-    /// As long as nothing is changed.
-    sums: Option<DigestSums>,
 }
 
 impl Table {
     pub(super) fn note(&mut self, place: RulePlace) {
-        self.sums = None;
         if let Some(changed) = &mut self.changed {
             changed.insert(place);
         }
@@ -96,15 +134,21 @@ impl Table {
 
     /// Returns what the digests of all entries add up to.
     pub(super) fn sums(&mut self) -> &DigestSums {
-        self.sums.get_or_insert_with(|| {
+        let Self {
+            rules,
+            places,
+            totals,
+            ..
+        } = self;
+        let add_all = || {
             let mut sums = DigestSums::new();
-            for rule in self.places.values().filter_map(|at| self.rules.get(*at)) {
-                let content = rule.form.content(rule.cookie, FLAGS);
-                let key = (rule.form.table(), CookieClass::of(rule.cookie));
-                sums.entry(key).or_default().add(content.digest());
-            }
+            let rules = places.values().filter_map(|at| rules.get(*at));
+            rules.for_each(|rule| add_to(&mut sums, rule));
             sums
-        })
+        };
+        let sums = totals.sums.get_or_insert_with(add_all);
+        debug_assert_eq!(*sums, add_all(), "every change is added");
+        sums
     }
 
     /// Counts a message that is sent, if the switch is there to take it.
