@@ -59,3 +59,39 @@ impl Claims {
         wanted.iter().all(is_there) && told.keys().all(may_stay)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// So sums by these bits say of each class whether it may stay.
+        #[test]
+        fn what_becomes_of_an_entry_the_first_bits_of_its_cookie_say(
+            first in prop_oneof![Just(0x52), Just(0x54), 0u64..256],
+            rest in 0u64..1 << 56,
+            is_removing: bool,
+            is_forwarding: bool,
+            is_settling: bool,
+            awaits_routes: bool,
+        ) {
+            let cookie = Cookie(first << 56 | rest);
+            let lowest = CookieClass::of(cookie).lowest();
+            let claims = Claims {
+                foreign: match is_removing {
+                    true => ForeignRules::Remove,
+                    false => ForeignRules::Keep,
+                },
+                is_forwarding,
+                is_settling,
+                awaits_routes,
+            };
+
+            prop_assert_eq!(claims.is_to_go(cookie), claims.is_to_go(lowest));
+            let awaited = [cookie, lowest].map(|it| claims.is_of_awaited_routes(it));
+            prop_assert_eq!(awaited[0], awaited[1]);
+        }
+    }
+}

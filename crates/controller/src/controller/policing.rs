@@ -42,8 +42,10 @@ pub struct Policing {
     /// How often switches have said whether they can.
     changes: u64,
     asked: BTreeMap<TransactionId, (DatapathId, Question)>,
-    /// Those that are compared once it is known, and the flows follow that; since when.
+    /// Those that have not answered, and since when, and those that have: they are compared
+    /// with what they should have once flows follow that.
     awaited: BTreeMap<DatapathId, Instant>,
+    known: BTreeSet<DatapathId>,
     /// Flows that do not follow yet what is known.
     followers: BTreeSet<FlowId>,
 }
@@ -57,6 +59,7 @@ impl Policing {
             changes: 0,
             asked: BTreeMap::new(),
             awaited: BTreeMap::new(),
+            known: BTreeSet::new(),
             followers: BTreeSet::new(),
         }
     }
@@ -90,6 +93,21 @@ impl Policing {
     pub fn lose(&mut self, datapath: DatapathId) {
         self.asked.retain(|_, (at, _)| *at != datapath);
         self.awaited.remove(&datapath);
+        self.known.remove(&datapath);
+    }
+
+    /// Takes in that it is known of a switch whether it can.
+    fn settle(&mut self, datapath: DatapathId) {
+        if self.awaited.remove(&datapath).is_some() {
+            self.known.insert(datapath);
+        }
+    }
+
+    /// Takes switches that have not answered for long for ones that cannot.
+    pub fn give_up(&mut self, now: Instant, patience: Duration) {
+        let late = |_: &DatapathId, since: &mut Instant| now.saturating_since(*since) >= patience;
+        let late = self.awaited.extract_if(.., late);
+        self.known.extend(late.map(|(datapath, _)| datapath));
     }
 
     /// Forgets a switch that will not come back.
@@ -260,6 +278,7 @@ impl Network {
         match question {
             Question::Features => ctx.policing.note_order(datapath, can),
             _ => {
+                ctx.policing.settle(datapath);
                 if ctx.policing.note(datapath, can) {
                     let concerned = self.owners.flows.policed_at(datapath);
                     ctx.policing.followers.extend(concerned);
@@ -269,7 +288,7 @@ impl Network {
     }
 
     /// Has flows follow who can police, and then switches of which that is known compared with
-    /// what they should have. One that does not answer cannot.
+    /// what they should have.
     pub(super) fn follow_policing(&mut self, ctx: &mut Context) {
         for _ in 0..GUARDED_AT_ONCE {
             let Some(id) = ctx.policing.followers.pop_first() else {
@@ -277,20 +296,10 @@ impl Network {
             };
             self.follow_contract(ctx, id);
         }
-        let is_known = ctx.policing.followers.is_empty() && ctx.memory == Memory::Complete;
-        if ctx.policing.awaited.is_empty() || !is_known {
-            return;
-        }
-        let (now, patience) = (ctx.now, ctx.timers.echo_timeout);
-        let Policing { asked, awaited, .. } = &mut ctx.policing;
-        let is_open = |at: DatapathId, since: Instant| {
-            let is_it = |asked: &(DatapathId, Question)| *asked == (at, Question::Policed);
-            now.saturating_since(since) < patience && asked.values().any(is_it)
-        };
-        let known = awaited.extract_if(.., |at, since| !is_open(*at, *since));
-        let known: Vec<DatapathId> = known.map(|(datapath, _)| datapath).collect();
-        for datapath in known {
-            self.tables.ask_for_entries(ctx, &self.owners, datapath);
+        if ctx.policing.followers.is_empty() && ctx.memory == Memory::Complete {
+            while let Some(datapath) = ctx.policing.known.pop_first() {
+                self.tables.ask_for_entries(ctx, &self.owners, datapath);
+            }
         }
     }
 

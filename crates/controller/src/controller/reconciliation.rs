@@ -90,6 +90,19 @@ enum About {
     },
 }
 
+/// How much a switch says of what it has, the most first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Telling {
+    /// What the digests of its entries add up to.
+    #[default]
+    Sums,
+    /// How many they are.
+    Count,
+    /// Which are in a slice.
+    Slices,
+    Nothing,
+}
+
 /// What is known of the entries of a switch that is connected.
 #[derive(Debug, Default)]
 pub struct AuditedSwitch {
@@ -100,14 +113,8 @@ pub struct AuditedSwitch {
     pub dialect: Dialect,
     is_dialect_told: bool,
     next_slice: u8,
-    /// Whether it does not add up digests, or has entries of which that tells nothing.
-    is_unsummed: bool,
-    /// Whether the next question is for all entries, as the digests did not add up.
-    is_read_next: bool,
-    /// Whether it does not count, or not as it is asked to.
-    is_countless: bool,
-    /// Whether it cannot say what it has.
-    is_mute: bool,
+    /// What it answers, and rightly as far as is known.
+    tells: Telling,
     /// Whether its count or its sums were wrong and all of its entries are looked at for it.
     is_count_off: bool,
     /// The slices of entries that it said are gone.
@@ -176,11 +183,14 @@ impl Tables {
             let Some(datapath) = self.reconciliation.waiting.pop_front() else {
                 return;
             };
-            let watched = self.reconciliation.switches.get_mut(&datapath);
-            let task = watched.and_then(|watched| watched.tasks.pop_first());
+            let Some(watched) = self.reconciliation.switches.get_mut(&datapath) else {
+                continue;
+            };
+            let by_sums = watched.tells == Telling::Sums;
+            let task = watched.tasks.pop_first();
             if let (Some(task), Some(slot)) = (task, ctx.sessions.of_switch(datapath)) {
                 self.reconciliation.busy.insert(datapath, ctx.now);
-                self.ask(ctx, owners, slot, datapath, task);
+                self.ask(ctx, owners, slot, (datapath, task), by_sums);
             }
         }
     }
@@ -197,13 +207,14 @@ impl Tables {
         self.ask_waiting(ctx, owners);
     }
 
+    /// Asks a switch, by sums of digests if these can say that all is right.
     fn ask(
         &mut self,
         ctx: &mut Context,
         owners: &Owners,
         slot: Slot,
-        datapath: DatapathId,
-        task: Task,
+        (datapath, task): (DatapathId, Task),
+        by_sums: bool,
     ) {
         self.record_all(owners);
         self.desired.watch(datapath);
@@ -220,13 +231,8 @@ impl Tables {
             Task::Slice(slice) | Task::Verify(_, Some(slice)) => Scope::Slice(slice),
             Task::Count | Task::Adopt => Scope::Ours,
         };
-        let watched = self.reconciliation.switches.get_mut(&datapath);
-        let is_summed = watched.is_some_and(|watched| {
-            let is_read = std::mem::take(&mut watched.is_read_next);
-            !is_read && !watched.is_unsummed
-        });
         let (about, question) = match task {
-            Task::Connect | Task::Count if is_summed => {
+            Task::Connect | Task::Count if by_sums => {
                 let about = About::Digests {
                     wanted: self.desired.digest_sums(datapath),
                     told: Vec::new(),
@@ -375,8 +381,7 @@ impl Tables {
         };
         match (task, ctx.sessions.of_switch(datapath)) {
             (Task::Connect, Some(slot)) => {
-                watched.is_read_next = true;
-                self.ask(ctx, owners, slot, datapath, task);
+                self.ask(ctx, owners, slot, (datapath, task), false);
             }
             _ => {
                 watched.is_count_off = is_unchanged;
@@ -414,8 +419,10 @@ impl Tables {
         }
         let is_right = finding.is_empty() && !has_left_routes.get();
         if is_right && task == Task::Whole && watched.is_count_off {
-            watched.is_countless = watched.is_unsummed;
-            watched.is_unsummed = true;
+            watched.tells = match watched.tells {
+                Telling::Sums => Telling::Count,
+                Telling::Count | Telling::Slices | Telling::Nothing => Telling::Slices,
+            };
         }
         watched.is_count_off = false;
         self.mend(ctx, owners, datapath, task, finding);
@@ -472,13 +479,13 @@ impl Tables {
         };
         let slot = ctx.sessions.of_switch(datapath);
         if let (About::Digests { .. }, Some(slot)) = (&question.about, slot) {
-            watched.is_unsummed = true;
-            self.ask(ctx, owners, slot, datapath, question.task);
+            watched.tells = Telling::Count;
+            self.ask(ctx, owners, slot, (datapath, question.task), false);
             return;
         }
         match question.task {
             Task::Count => {
-                watched.is_countless = true;
+                watched.tells = Telling::Slices;
                 watched.take_next_slice();
                 self.task_done(ctx, owners, datapath);
             }
@@ -495,11 +502,11 @@ impl Tables {
                 self.task_done(ctx, owners, datapath);
             }
             Task::Slice(_) | Task::Verify(..) | Task::Whole => {
-                watched.is_mute = true;
+                watched.tells = Telling::Nothing;
                 self.task_done(ctx, owners, datapath);
             }
             Task::Connect => {
-                watched.is_mute = true;
+                watched.tells = Telling::Nothing;
                 let nothing = Audit::new(Scope::Ours);
                 self.compare(
                     ctx,

@@ -49,6 +49,7 @@ impl Controller {
             HostDesk::forget_unplugged(ctx, network);
             HostDesk::forget_strangers(ctx, network);
             network.tables.give_up_questions(ctx, &mut network.owners);
+            ctx.policing.give_up(ctx.now, ctx.timers.echo_timeout);
         }
         if ctx.schedule.returns.is_some_and(|at| ctx.now >= at) {
             ctx.schedule.returns = None;

@@ -2,7 +2,7 @@
 
 use wire::openflow::{DatapathId, FlowRemoved};
 
-use super::{LOSS_WAIT, MAX_SUSPECTS, Question, ROUND_PHASES, STALLED, Task};
+use super::{LOSS_WAIT, MAX_SUSPECTS, Question, ROUND_PHASES, STALLED, Task, Telling};
 use crate::desired::{COOKIE_MASK_OURS, COOKIE_OURS, slice_of};
 use crate::session::Slot;
 
@@ -58,13 +58,13 @@ impl Tables {
         for datapath in due {
             let is_synchronised = self.is_synchronised(datapath);
             let watched = self.reconciliation.switches.get_mut(&datapath);
-            let Some(watched) = watched.filter(|watched| is_synchronised && !watched.is_mute)
-            else {
+            let Some(watched) = watched.filter(|_| is_synchronised) else {
                 continue;
             };
-            let task = match watched.is_countless {
-                true => watched.turn_slice(),
-                false => Task::Count,
+            let task = match watched.tells {
+                Telling::Sums | Telling::Count => Task::Count,
+                Telling::Slices => watched.turn_slice(),
+                Telling::Nothing => continue,
             };
             if watched.tasks.is_empty() {
                 self.want_task(ctx, owners, datapath, task);
