@@ -113,6 +113,37 @@ fn a_switch_that_cannot_say_what_it_has_is_given_all_of_it() {
     assert!(is_installed(&mut network));
 }
 
+/// Its entries are right, so what it says of their sums is not asked for any more.
+#[test]
+fn a_switch_that_adds_up_wrongly_is_looked_at_as_one_that_does_not() {
+    let mut network = with_a_flow(|habits| habits.adds_up_wrongly = true);
+    let before = tables(&network);
+    network.pass(FEW_ROUNDS);
+    let asked = network.switches[&2].asked_for_sums;
+    assert!((1..=2).contains(&asked), "{asked}");
+
+    flow_entry(&mut network, 2).actions = vec![Action::output(PortNumber(1))];
+    network.pass(ALL_ROUNDS);
+
+    assert_eq!(tables(&network), before);
+    assert_eq!(network.switches[&2].asked_for_sums, asked);
+}
+
+/// It is not waited for for ever.
+#[test]
+fn a_switch_that_does_not_say_whether_it_polices_is_compared_all_the_same() {
+    let mut network = with_a_flow(|_| {});
+    let before = tables(&network);
+    network.disconnect(2);
+    let fake = network.switches.get_mut(&2).unwrap();
+    (fake.habits.ignores_ours, fake.entries) = (true, Vec::new());
+
+    network.connect(2);
+    network.pass(FEW_ROUNDS);
+
+    assert_eq!(tables(&network), before);
+}
+
 /// Whoever takes a turn and never ends it keeps nobody else from theirs.
 #[test]
 fn switches_that_stall_do_not_keep_others_from_being_compared() {

@@ -23,6 +23,7 @@ mod silence;
 mod states;
 mod stays;
 mod supervision;
+mod tampering;
 
 use std::num::NonZeroU32;
 use std::ops::RangeInclusive;

@@ -133,17 +133,25 @@ fn take(world: &mut World, step: &Step) {
     }
 }
 
+/// Asks the switch, and has each part of the answer read.
+fn ask(world: &mut World, body: RequestBody<'_>, mut read: impl FnMut(ReplyBody<'_>)) {
+    for answer in world.ask(&Message::MultipartRequest(MultipartRequest::new(body))) {
+        match answer.message() {
+            Message::MultipartReply(reply) => read(reply.body),
+            // Entries went meanwhile.
+            Message::FlowRemoved(_) => {}
+            other => panic!("not what was expected: {other:?}"),
+        }
+    }
+}
+
 /// Adds up what the switch says of its entries one by one.
 fn read(world: &mut World) -> Sums {
     let body = RequestBody::Flow(FlowStatisticsRequest::all(TableId::ALL));
     let mut sums = Sums::new();
-    for answer in world.ask(&Message::MultipartRequest(MultipartRequest::new(body))) {
-        let Message::MultipartReply(reply) = answer.message() else {
-            // Entries went meanwhile.
-            continue;
-        };
-        let ReplyBody::Flow(entries) = reply.body else {
-            panic!("not what was expected: {:?}", reply.body);
+    ask(world, body, |part| {
+        let ReplyBody::Flow(entries) = part else {
+            panic!("not what was expected: {part:?}");
         };
         for entry in entries.iter().map(Result::unwrap) {
             let (mut fields, mut instructions) = (Vec::new(), Vec::new());
@@ -161,21 +169,17 @@ fn read(world: &mut World) -> Sums {
             let sum = sums.entry((entry.table, CookieClass::of(entry.cookie)));
             sum.or_default().add(content.digest());
         }
-    }
+    });
     sums
 }
 
 /// What the switch says that they add up to.
-pub fn told(world: &mut World) -> Sums {
+fn told(world: &mut World) -> Sums {
     let body = RequestBody::Experimenter(Question::Digests.body());
     let mut sums = Sums::new();
-    for answer in world.ask(&Message::MultipartRequest(MultipartRequest::new(body))) {
-        let Message::MultipartReply(reply) = answer.message() else {
-            // Entries went meanwhile.
-            continue;
-        };
-        let ReplyBody::Experimenter(body) = reply.body else {
-            panic!("not what was expected: {:?}", reply.body);
+    ask(world, body, |part| {
+        let ReplyBody::Experimenter(body) = part else {
+            panic!("not what was expected: {part:?}");
         };
         let Ok(Some(Told::Digests(digests))) = Told::parse(&body) else {
             panic!("not an answer about digests");
@@ -183,7 +187,7 @@ pub fn told(world: &mut World) -> Sums {
         for it in digests.iter().map(Result::unwrap) {
             assert_eq!(sums.insert((it.table, it.class), it.sum), None);
         }
-    }
+    });
     sums
 }
 

@@ -12,8 +12,8 @@ use wire::openflow::multipart::{
 };
 use wire::openflow::oxm::{Masked, VlanMatch};
 use wire::openflow::taktos::{
-    Answer, HopCoverage, HopMessage, HopRecord, HopReply, PortSession, Question, SwitchFeatures,
-    WatchedQueue,
+    Answer, CookieClass, DigestSum, HopCoverage, HopMessage, HopRecord, HopReply, PortSession,
+    Question, SwitchFeatures, TableDigest, WatchedQueue,
 };
 use wire::openflow::{
     Action, Actions, BadRequest, BundleControl, BundleControlKind, BundleFailed, Capabilities,
@@ -33,6 +33,8 @@ pub const ENTRY_PACKETS: u64 = 7;
 pub struct FakeSwitch {
     /// How often it was asked what its ports have carried.
     pub asked_for_counts: usize,
+    /// How often it was asked what its entries add up to.
+    pub asked_for_sums: usize,
     pub connection: Option<ConnectionId>,
     /// The generation of the last election of a master.
     pub generation: Option<u64>,
@@ -74,6 +76,10 @@ pub struct Habits {
     pub is_mute: bool,
     /// Does not answer questions for entries at all.
     pub is_silent: bool,
+    /// Does not answer questions of our extension, nor refuses them.
+    pub ignores_ours: bool,
+    /// Adds up digests, and is always wrong.
+    pub adds_up_wrongly: bool,
     /// Says entries in words of its own: without their queues, and with another
     /// port of entrance.
     pub has_dialect: bool,
@@ -270,6 +276,8 @@ impl FakeSwitch {
                 MultipartReply::new(body).emit(transaction, answers);
             }
             RequestBody::Experimenter(asked) => {
+                let is_of_sums = Question::of(asked) == Some(Question::Digests);
+                self.asked_for_sums += usize::from(is_of_sums);
                 self.answer_ours(asked, transaction, bytes, answers);
             }
             other => panic!("{other:?}"),
@@ -285,7 +293,18 @@ impl FakeSwitch {
         answers: &mut Vec<u8>,
     ) {
         match (Question::of(asked), &self.mode) {
-            _ if self.habits.is_silent => {}
+            _ if self.habits.is_silent || self.habits.ignores_ours => {}
+            (Some(Question::Digests), _) if self.habits.adds_up_wrongly => {
+                let nobodys = TableDigest {
+                    table: TableId(0),
+                    class: CookieClass(0x54f),
+                    sum: DigestSum { entries: 1, sum: 7 },
+                };
+                let mut data = Vec::new();
+                let answer = Answer::Digests(Sequence::of(std::slice::from_ref(&nobodys)));
+                let body = ReplyBody::Experimenter(answer.body(&mut data));
+                MultipartReply::new(body).emit(transaction, answers);
+            }
             (Some(Question::Policed), _) if self.habits.polices => {
                 let mut data = Vec::new();
                 let answer = Answer::Policed(Sequence::EMPTY);
