@@ -1,27 +1,26 @@
 //! What a scenario asks of the controller: parameters of the network, and a
 //! requirement for each flow.
 
+mod requirements;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use calculus::admission::{FrameBucket, Room};
+use calculus::admission::Room;
 use controller::config::{
     BestEffortTraffic, Config, HostParameters, Metric, POLICING_TOLERANCE, PortParameters,
     ProcessingParameters, SwitchParameters, Timers,
 };
 use controller::neighbour_sessions;
-use controller::northbound::{
-    ApplicationKind, Cover, ExceedAction, FlowMatch, FrameOrder, Manifest, Protection, Requirement,
-    Traffic, Transport, TransportProtocol,
-};
+use controller::northbound::{ApplicationKind, Manifest};
 use controller::place::PortId;
-use measure::traffic::best_effort::{FRAMES_PER_ANSWER, LONGEST_ANSWER};
-use scenario::{
-    Contract, Destination, Flow, HostDiscovery, MessageFrames, Node, Scenario, SwitchIndex,
-};
+use scenario::{Flow, HostDiscovery, Node, Scenario, SwitchIndex};
 use units::{BitRate, DataSize, Delay, Duration};
-use wire::ethernet::{EtherType, MacAddress};
-use wire::openflow::taktos::SequenceEncoding;
+use wire::ethernet::MacAddress;
 use wire::openflow::{DatapathId, PortNumber};
+
+pub(super) use requirements::frames;
+pub use requirements::requirements;
+use requirements::{protection, traffic};
 
 /// How many entries a flow may have in one switch: with its answers and guards, on its way and
 /// on two others, while it changes from one to the next.
@@ -40,11 +39,6 @@ pub const SMALLEST_FRAME: DataSize = DataSize::from_bytes(84);
 /// Without a budget of its own, a class may delay a frame for as long as the
 /// largest frame takes and this much for it and each more urgent class.
 const DEFAULT_ALLOTMENT: DataSize = DataSize::from_bytes(2048);
-/// How late an answer to a flood may be.
-const ANSWER_DEADLINE: Delay = Delay::from_us(100_000);
-/// How much later than its time an answer may leave: hosts of a lab look at what
-/// arrived once a millisecond.
-const ANSWER_JITTER: Delay = Delay::from_us(1_000);
 /// Without a budget of its own, a processing stage may hold this many frames.
 const DEFAULT_FRAMES_WAITING: u64 = 64;
 
@@ -123,43 +117,6 @@ fn timers(probe_interval: Duration) -> Timers {
     }
 }
 
-/// Returns what the flow asks of the controller; where receivers answer, what the
-/// answers ask as well.
-#[must_use]
-pub fn requirements(scenario: &Scenario, flow: &Flow) -> Vec<Requirement> {
-    let forward = Requirement {
-        name: flow.name.clone(),
-        source: scenario.hosts[flow.source.0].name.clone(),
-        destinations: flow
-            .receivers
-            .iter()
-            .map(|host| scenario.hosts[host.0].name.clone())
-            .collect(),
-        matching: matching(scenario, flow),
-        class: scenario.class_of(flow).queue,
-        is_class_free: false,
-        must_be_enforced: false,
-        excess: match flow.excess_goes_on {
-            true => ExceedAction::BestEffort,
-            false => ExceedAction::Drop,
-        },
-        traffic: traffic(scenario, flow),
-        deadline: flow.deadline.map(|it| less_cover(scenario, it)),
-        protection: protection(flow),
-        modes: None,
-    };
-    let back = match &flow.traffic {
-        scenario::Traffic::BestEffort(_) => Some(acknowledgements(scenario, flow, &forward)),
-        scenario::Traffic::Mms(traffic) => Some(values(scenario, flow, traffic, &forward)),
-        scenario::Traffic::SampledValues(_)
-        | scenario::Traffic::Goose(_)
-        | scenario::Traffic::Udp(_)
-        | scenario::Traffic::Message(_)
-        | scenario::Traffic::Trace(_) => None,
-    };
-    std::iter::once(forward).chain(back).collect()
-}
-
 /// Returns for how long the machine that carries all switches may hold a frame up, once on
 /// its way.
 ///
@@ -179,41 +136,6 @@ pub(super) fn less_cover(scenario: &Scenario, deadline: Duration) -> Delay {
     Delay::from(deadline).saturating_sub(cover(scenario))
 }
 
-fn traffic(scenario: &Scenario, flow: &Flow) -> Traffic {
-    let cover = cover(scenario);
-    match (flow.contract(), &flow.traffic) {
-        (Some(contract), _) => Traffic {
-            rate: contract.rate,
-            burst: contract.burst + contract.rate.most_in(cover),
-            largest_frame: contract.largest_frame,
-            smallest_frame: contract.smallest_frame,
-            frames: frames(contract, cover),
-        },
-        (None, scenario::Traffic::BestEffort(flood)) => {
-            let frame = scenario::wire_size(flood.frame);
-            let link = scenario.links[scenario.hosts[flow.source.0].link.0].rate;
-            let rate = flood.rate.unwrap_or(link);
-            Traffic {
-                rate,
-                burst: frame,
-                largest_frame: frame,
-                smallest_frame: frame,
-                frames: None,
-            }
-        }
-        (None, _) => unreachable!("only best effort has no contract"),
-    }
-}
-
-/// Returns how many frames a contract is, as the ledger counts them.
-pub(super) fn frames(contract: Contract, cover: Delay) -> Option<FrameBucket> {
-    let of = |messages: MessageFrames| {
-        let [period, jitter] = [messages.period, messages.jitter].map(Delay::from);
-        FrameBucket::of_messages(messages.of_message, period, jitter + cover)
-    };
-    contract.frames.map(of)
-}
-
 /// Returns the queues in which something is promised, the most urgent first: those of the
 /// scenario's classes, and the one in which neighbours ask each other whether they are there.
 pub fn promised_queues(scenario: &Scenario) -> Vec<u8> {
@@ -223,181 +145,6 @@ pub fn promised_queues(scenario: &Scenario) -> Vec<u8> {
     let queues = queues.chain(sessions.then_some(neighbour_sessions::CLASS));
     let queues: BTreeSet<u8> = queues.filter(|queue| *queue > 0).collect();
     queues.into_iter().rev().collect()
-}
-
-/// Returns what the receiver of a flood sends back. Its answers are few and have
-/// a promise of their own in the least urgent class that gives any: small frames
-/// without a limit are what a switch's processor bears worst.
-fn acknowledgements(scenario: &Scenario, flow: &Flow, flood: &Requirement) -> Requirement {
-    let promised = scenario
-        .classes
-        .iter()
-        .map(|class| class.queue)
-        .filter(|queue| *queue > 0);
-    Requirement {
-        class: promised.min().unwrap_or_default(),
-        is_class_free: false,
-        must_be_enforced: false,
-        excess: ExceedAction::Drop,
-        traffic: answer_traffic(scenario, flow, flood.traffic),
-        deadline: Some(ANSWER_DEADLINE),
-        ..back(scenario, flow, flood)
-    }
-}
-
-/// Returns what the station sends back that is asked: as urgent as the requests, and
-/// promised the same.
-fn values(
-    scenario: &Scenario,
-    flow: &Flow,
-    traffic: &scenario::Mms,
-    requests: &Requirement,
-) -> Requirement {
-    let lateness = flow.deadline.unwrap_or_default() + ANSWER_JITTER.round_up();
-    let contract = traffic.answers(lateness);
-    Requirement {
-        traffic: Traffic {
-            rate: contract.rate,
-            burst: contract.burst + contract.rate.most_in(cover(scenario)),
-            largest_frame: contract.largest_frame,
-            smallest_frame: contract.smallest_frame,
-            frames: frames(contract, cover(scenario)),
-        },
-        ..back(scenario, flow, requests)
-    }
-}
-
-/// Returns what asks the same for frames from the receiver of a flow to its sender.
-fn back(scenario: &Scenario, flow: &Flow, forward: &Requirement) -> Requirement {
-    let receiver = flow.receivers[0];
-    let (from, to) = (&scenario.hosts[receiver.0], &scenario.hosts[flow.source.0]);
-    let matching = FlowMatch {
-        destination: Some(MacAddress(to.mac)),
-        transport: forward.matching.transport.map(|transport| Transport {
-            source: transport.destination,
-            destination: None,
-            ..transport
-        }),
-        ipv4_source: forward.matching.ipv4_source.map(|_| from.ip),
-        ipv4_destination: Some(to.ip),
-        ..FlowMatch::default()
-    };
-    Requirement {
-        name: format!("{} (answers)", flow.name),
-        source: from.name.clone(),
-        destinations: vec![to.name.clone()],
-        matching,
-        ..forward.clone()
-    }
-}
-
-/// Returns the contract of the answers to a flood, whose frames arrive no faster than the
-/// links of their receiver bring them: what waits in a queue on the way comes at once.
-fn answer_traffic(scenario: &Scenario, flow: &Flow, flood: Traffic) -> Traffic {
-    let receivers = flow.receivers.iter();
-    let links = receivers.map(|host| scenario.links[scenario.hosts[host.0].link.0].rate);
-    let rate = links.fold(flood.rate, BitRate::max);
-    let frames_per_second = rate.as_bps().div_ceil(flood.smallest_frame.as_bits());
-    let bytes = u64::try_from(LONGEST_ANSWER).expect("a frame is short");
-    let largest = scenario::wire_size(DataSize::from_bytes(bytes));
-    let answers_per_second = frames_per_second.div_ceil(u64::from(FRAMES_PER_ANSWER));
-    let rate = BitRate::from_bps(answers_per_second * largest.as_bits());
-    Traffic {
-        rate,
-        burst: largest + rate.most_in(ANSWER_JITTER),
-        largest_frame: largest,
-        smallest_frame: SMALLEST_FRAME,
-        frames: None,
-    }
-}
-
-fn matching(scenario: &Scenario, flow: &Flow) -> FlowMatch {
-    match flow.destination {
-        Destination::Ethernet { mac, .. } => FlowMatch {
-            ether_type: Some(match flow.traffic {
-                scenario::Traffic::Goose(_) => EtherType::GOOSE,
-                scenario::Traffic::SampledValues(_)
-                | scenario::Traffic::Udp(_)
-                | scenario::Traffic::Message(_)
-                | scenario::Traffic::Trace(_)
-                | scenario::Traffic::Mms(_)
-                | scenario::Traffic::BestEffort(_) => EtherType::SAMPLED_VALUES,
-            }),
-            destination: Some(MacAddress(mac)),
-            ..FlowMatch::default()
-        },
-        Destination::Udp { mac, ip, port } => FlowMatch {
-            destination: Some(MacAddress(mac)),
-            ipv4_destination: Some(ip),
-            transport: Some(Transport {
-                protocol: TransportProtocol::Udp,
-                source: None,
-                destination: Some(port),
-            }),
-            ..FlowMatch::default()
-        },
-        // All stations are asked at the same port: who asks tells them apart.
-        Destination::Tcp { mac, ip, port } => FlowMatch {
-            destination: Some(MacAddress(mac)),
-            ipv4_source: Some(scenario.hosts[flow.source.0].ip),
-            ipv4_destination: Some(ip),
-            transport: Some(Transport {
-                protocol: TransportProtocol::Tcp,
-                source: None,
-                destination: Some(port),
-            }),
-            ..FlowMatch::default()
-        },
-    }
-}
-
-fn protection(flow: &Flow) -> Protection {
-    let covers = |covers_any_fault| match covers_any_fault {
-        true => Cover::Any,
-        false => Cover::CarrierLoss,
-    };
-    match flow.protection {
-        scenario::Protection::None => Protection::None,
-        scenario::Protection::Seamless {
-            by_prp,
-            keeps_order,
-        } => Protection::Seamless {
-            encoding: match by_prp {
-                false => SequenceEncoding::RTag,
-                true => SequenceEncoding::Prp,
-            },
-            order: match keeps_order {
-                false => FrameOrder::Any,
-                true => FrameOrder::Kept,
-            },
-        },
-        scenario::Protection::Restore {
-            interruption,
-            covers_any_fault,
-        } => Protection::Restore {
-            interruption,
-            covers: covers(covers_any_fault),
-        },
-        scenario::Protection::HeartBeat { interruption } => Protection::FastFailover {
-            interruption,
-            covers: match interruption >= neighbour_sessions::LEAST_INTERRUPTION {
-                true => Cover::Any,
-                false => Cover::OneWay,
-            },
-            heart_beat: match &flow.traffic {
-                scenario::Traffic::SampledValues(sent) => Some(sent.period + sent.jitter),
-                _ => None,
-            },
-        },
-        scenario::Protection::FastFailover {
-            interruption,
-            covers_any_fault,
-        } => Protection::FastFailover {
-            interruption,
-            covers: covers(covers_any_fault),
-            heart_beat: None,
-        },
-    }
 }
 
 fn switch_parameters(scenario: &Scenario, index: SwitchIndex, open: Open) -> SwitchParameters {
