@@ -177,6 +177,21 @@ fn decisions_are_listed_with_their_reasons_and_a_refusal_is_the_exit_code() {
     assert_eq!(first["deadline_ns"], 2_000_000);
 }
 
+/// Asks for one flow.
+fn admit_one(server: &Scripted, options: &[&str]) -> Ended {
+    let flow = [
+        "admit",
+        "sv",
+        "--source",
+        "h1",
+        "--destination",
+        "h2",
+        "--rate",
+        "1 Mbit/s",
+    ];
+    ask(server, &[&flow[..], options].concat())
+}
+
 #[test]
 fn two_ways_are_asked_for_with_numbers_in_tags_or_in_trailers() {
     for (option, protection) in [
@@ -195,20 +210,7 @@ fn two_ways_are_asked_for_with_numbers_in_tags_or_in_trailers() {
     ] {
         let decided = json!({"decisions": [{"name": "sv", "refused": "no two ways"}]});
         let server = Scripted::start([("POST /api/v1/flows", vec![document(&decided)])]);
-        let flow = [
-            "admit",
-            "sv",
-            "--source",
-            "h1",
-            "--destination",
-            "h2",
-            "--rate",
-            "4 Mbit/s",
-            "--deadline",
-            "3 ms",
-        ];
-
-        ask(&server, &[&flow[..], option].concat());
+        admit_one(&server, &[option, &["--deadline", "3 ms"]].concat());
 
         let asked: Value = serde_json::from_str(&server.asked()[0].body).unwrap();
         assert_eq!(asked["requirements"][0]["protection"], protection);
@@ -240,16 +242,7 @@ fn it_is_said_who_stands_in_the_way_and_who_goes_another_way() {
         (request, vec![decided("sv", json!({"moved": "archive"}))]),
     ]);
     let admit = |option: &str| {
-        let flow = [
-            "sv",
-            "--source",
-            "h1",
-            "--destination",
-            "h2",
-            "--rate",
-            "1 Mbit/s",
-        ];
-        let ended = ask(&server, &[&["admit"], &flow[..], &[option]].concat());
+        let ended = admit_one(&server, &[option]);
         assert_eq!(ended.code, Some(3), "{}", ended.stderr);
         ended.stdout
     };
