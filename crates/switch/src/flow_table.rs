@@ -103,6 +103,8 @@ struct Ranked {
     /// The next lower one of the same value and mask.
     below: Option<EntryIndex>,
     entry: Entry,
+    /// What the digest of its content is.
+    digest: u64,
 }
 
 /// What was changed since somebody asked last.
@@ -132,12 +134,16 @@ struct Summands {
 }
 
 impl Summands {
-    fn of(entry: &Entry) -> Self {
+    fn new(entry: &Entry, digest: u64) -> Self {
         Self {
             shape: Shape::of(&entry.program),
             class: CookieClass::of(entry.cookie),
-            digest: entry.content().digest(),
+            digest,
         }
+    }
+
+    fn of(entry: &Entry) -> Self {
+        Self::new(entry, entry.content().digest())
     }
 }
 
@@ -272,6 +278,7 @@ impl FlowTable {
             entry,
             rank,
             below: None,
+            digest: summands.digest,
         });
         if let Err(TooCrowded) = self.link(group, index) {
             self.discard(index);
@@ -295,11 +302,16 @@ impl FlowTable {
         let group = group.expect("every entry has a group");
         self.note_change(index);
         self.unlink(group, index);
-        let Ranked { entry, rank, .. } = self.discard(index);
+        let Ranked {
+            entry,
+            rank,
+            digest,
+            ..
+        } = self.discard(index);
         self.groups[group].remove_rank(rank);
         self.drop_group_if_empty(group);
         self.sort_groups();
-        self.subtract(Summands::of(&entry));
+        self.subtract(Summands::new(&entry, digest));
         Removed { entry, rank }
     }
 
@@ -313,11 +325,13 @@ impl FlowTable {
         let group = self.group_for(&entry.rule);
         let group = group.expect("there was room for its mask before");
         self.note_change(index);
-        self.add(Summands::of(&entry));
+        let summands = Summands::of(&entry);
+        self.add(summands);
         self.entries[index.at()] = Some(Ranked {
             entry,
             rank,
             below: None,
+            digest: summands.digest,
         });
         self.link(group, index).expect("it had a slot before");
         self.groups[group].add_rank(rank);
@@ -328,10 +342,7 @@ impl FlowTable {
     /// returns that.
     pub(crate) fn replace(&mut self, index: EntryIndex, entry: Entry) -> Entry {
         self.note_change(index);
-        self.add(Summands::of(&entry));
-        let old = std::mem::replace(self.entry_mut(index), entry);
-        self.subtract(Summands::of(&old));
-        old
+        self.alter(index, |held| std::mem::replace(held, entry))
     }
 
     /// Gives an entry other instructions, and returns the program of those that it had.
@@ -342,11 +353,21 @@ impl FlowTable {
         instructions: Box<[u8]>,
     ) -> Program {
         self.note_change(index);
-        self.subtract(Summands::of(self.entry(index)));
-        let entry = self.entry_mut(index);
-        let old = std::mem::replace(&mut entry.program, program);
-        entry.instructions = instructions;
-        self.add(Summands::of(self.entry(index)));
+        self.alter(index, |entry| {
+            entry.instructions = instructions;
+            std::mem::replace(&mut entry.program, program)
+        })
+    }
+
+    /// Makes an entry another one, and adds up anew.
+    fn alter<T>(&mut self, index: EntryIndex, change: impl FnOnce(&mut Entry) -> T) -> T {
+        let ranked = self.ranked_mut(index);
+        let before = Summands::new(&ranked.entry, ranked.digest);
+        let old = change(&mut ranked.entry);
+        let after = Summands::of(&ranked.entry);
+        ranked.digest = after.digest;
+        self.add(after);
+        self.subtract(before);
         old
     }
 
