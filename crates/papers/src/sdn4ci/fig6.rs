@@ -3,7 +3,8 @@
 //!
 //! The network of Fig. 5: four switches in a diamond, Sampled Values of 122 bytes every
 //! millisecond across it. The way over the second switch fails at a random moment of the
-//! millisecond, is made whole again, and is left alone until the flow is back on it.
+//! millisecond, is made whole again, and is left alone until the flow is back on it. Flows whose
+//! healing asks nothing of switches that others would gain from meet the same failures.
 //!
 //! # Differs from the paper
 //!
@@ -31,15 +32,11 @@ use crate::{ExperimentOutcome, ExperimentSettings, Progress, Thoroughness, World
 /// SDN4CI section IV-C, and S0-3.
 const TIMES: u32 = 100;
 const QUICK_TIMES: u32 = 5;
-/// Failures of one run: fewer than there are silences that a record keeps.
-const TIMES_A_RUN: u32 = 25;
 const PERIOD: Duration = Duration::from_ms(1);
-const FLOW: &str = "sv";
 /// Detection, decision, programming.
 const PARTS: [&str; 3] = ["detection", "decision", "programming"];
 
 const NETWORK: &str = r#"
-[scenario]
 title = "Diamond"
 [switches]
 s1 = {}
@@ -54,13 +51,6 @@ s3-s4 = ["s3", "s4"]
 [hosts]
 server = { at = "s1" }
 client = { at = "s4" }
-[flows.sv]
-kind = "sampled-values"
-from = "server"
-to = "client"
-frame = "122 B"
-period = "1 ms"
-deadline = "50 ms"
 "#;
 
 /// How the way fails.
@@ -71,21 +61,23 @@ enum Failure {
     Killed,
 }
 
-/// How the flow is healed.
+/// How a flow is healed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Healing {
     Restore,
     FastFailover,
+    /// With sessions of BFD between neighbours.
+    FastFailoverAny,
     HeartBeat,
     Seamless,
 }
 
 const FAILURES: [Failure; 3] = [Failure::Carrier, Failure::Silent, Failure::Killed];
-const HEALINGS: [Healing; 4] = [
-    Healing::Restore,
-    Healing::FastFailover,
-    Healing::HeartBeat,
-    Healing::Seamless,
+/// Who shares a network: sessions between neighbours would help all.
+const TOGETHER: [&[Healing]; 3] = [
+    &[Healing::Restore, Healing::FastFailover, Healing::Seamless],
+    &[Healing::FastFailoverAny],
+    &[Healing::HeartBeat],
 ];
 
 impl Failure {
@@ -97,13 +89,16 @@ impl Failure {
         }
     }
 
-    /// Returns for how long the way fails and for how long it is left alone then: probes and
-    /// echoes take seconds.
-    fn times(self) -> [Duration; 2] {
-        match self {
-            Self::Carrier => [Duration::from_ms(700), Duration::from_ms(1_800)],
-            Self::Silent | Self::Killed => [Duration::from_ms(5_200), Duration::from_secs(4)],
-        }
+    /// Returns for how long the way fails and for how long it is left alone then. Without
+    /// sessions probes and echoes have to find out, which takes seconds.
+    fn times(self, has_sessions: bool) -> [Duration; 2] {
+        let [broken, quiet] = match (self, has_sessions) {
+            (Self::Carrier, _) => [700, 1_800],
+            (Self::Silent | Self::Killed, true) => [700, 2_500],
+            (Self::Silent, false) => [5_200, 2_500],
+            (Self::Killed, false) => [2_500, 2_500],
+        };
+        [broken, quiet].map(Duration::from_ms)
     }
 
     fn events(self, at: Duration, until: Duration) -> String {
@@ -143,21 +138,42 @@ impl Healing {
         match self {
             Self::Restore => "restore",
             Self::FastFailover => "fast-failover",
+            Self::FastFailoverAny => "fast-failover, any fault",
             Self::HeartBeat => "heart-beat",
             Self::Seamless => "seamless",
         }
+    }
+
+    /// Returns the name of its flow.
+    fn flow(self) -> String {
+        format!("sv-{}", self as usize)
     }
 
     fn keys(self) -> &'static str {
         match self {
             Self::Restore => "protection = \"restore\"\ninterruption = \"10 ms\"\n",
             Self::FastFailover => "protection = \"fast-failover\"\ninterruption = \"10 ms\"\n",
+            // A packet each millisecond.
+            Self::FastFailoverAny => {
+                "protection = \"fast-failover\"\ninterruption = \"5 ms\"\ncovers = \"any\"\n"
+            }
             Self::HeartBeat => {
                 "protection = \"heart-beat\"\ninterruption = \"10 ms\"\njitter = \"200 us\"\n"
             }
             Self::Seamless => "protection = \"seamless\"\n",
         }
     }
+
+    fn has_sessions(self) -> bool {
+        matches!(self, Self::FastFailoverAny | Self::HeartBeat)
+    }
+}
+
+/// Returns how many failures a run may have: where sessions fail again and again their ports
+/// are left out for longer each time (`switch::bfd::liveness`), and a record keeps no more than
+/// some silences.
+fn times_a_run(has_sessions: bool) -> u32 {
+    if has_sessions { 4 } else { 25 }
 }
 
 /// What was seen of failures of one kind, healed in one way.
@@ -182,21 +198,26 @@ pub fn run(settings: ExperimentSettings, progress: &mut Progress) -> ExperimentO
         ("sim", WorldChoice::Sim(SimEngine::Tables)),
         ("lab", WorldChoice::Lab(forwarding())),
     ];
-    let steps = (places.len() * FAILURES.len() * HEALINGS.len() + 2) as u64;
+    let steps = (places.len() * FAILURES.len() * TOGETHER.len() + 2) as u64;
     let mut done = 0;
     for (name, place) in places {
         let mut columns = Vec::new();
         for failure in FAILURES {
-            for healing in HEALINGS {
+            for healings in TOGETHER {
                 progress(done, steps);
                 done += 1;
-                let label = format!("{name}, {}, {}", failure.name(), healing.name());
-                match failures(place, (failure, healing), settings) {
-                    Ok(seen) => {
-                        seen.describe(&label, (place, failure, healing), &mut outcome);
-                        columns.push(seen.column(failure, healing));
+                match failures(place, (failure, healings), settings) {
+                    Ok(all) => {
+                        for (&healing, seen) in healings.iter().zip(all) {
+                            seen.describe(name, (place, failure, healing), &mut outcome);
+                            columns.push(seen.column(failure, healing));
+                        }
                     }
-                    Err(reason) => outcome.remarks.push(format!("{label}: {reason}")),
+                    Err(reason) => outcome.remarks.push(format!(
+                        "{name}, {}, {}: {reason}",
+                        failure.name(),
+                        healings[0].name()
+                    )),
                 }
             }
         }
@@ -246,46 +267,58 @@ fn forwarding() -> Forwarding {
     }
 }
 
-/// Has the way fail as often as is asked for, a part of it in each run.
+/// Has the way fail as often as is asked for, a part of it in each run. Returns what flows of
+/// each healing saw of it.
 fn failures(
     place: WorldChoice,
-    (failure, healing): (Failure, Healing),
+    (failure, healings): (Failure, &[Healing]),
     settings: ExperimentSettings,
-) -> Result<Seen, String> {
+) -> Result<Vec<Seen>, String> {
     let times = match settings.effort {
         Thoroughness::Full => TIMES,
         Thoroughness::Quick => QUICK_TIMES,
     };
     let mut random = Seeded::new(settings.seed);
-    let mut seen = Seen::default();
+    let mut all = vec![Seen::default(); healings.len()];
     let mut left = times;
     while left > 0 {
-        let now = left.min(TIMES_A_RUN);
+        let now = left.min(times_a_run(healings[0].has_sessions()));
         left -= now;
-        let text = script(now, (failure, healing), &mut random);
+        let text = script(now, (failure, healings), &mut random);
         let scenario = Scenario::parse("diamond.toml", &text, &mut |_| unreachable!());
         let scenario = scenario.map_err(|error| error.to_string())?;
         let stop = AtomicBool::new(false);
         let report = Experiment::deciding(&scenario, &stop).run(place, &mut Nobody);
         let report = report.map_err(|error| error.to_string())?;
-        seen.take(&report, (failure, healing))?;
+        for (seen, &healing) in all.iter_mut().zip(healings) {
+            seen.take(&report, (failure, healing))?;
+        }
     }
-    Ok(seen)
+    Ok(all)
 }
 
-fn script(times: u32, (failure, healing): (Failure, Healing), random: &mut Seeded) -> String {
-    let [broken, quiet] = failure.times();
-    let mut text = NETWORK.to_owned() + healing.keys();
+fn script(times: u32, (failure, healings): (Failure, &[Healing]), random: &mut Seeded) -> String {
+    let mut events = String::new();
+    let [broken, quiet] = failure.times(healings[0].has_sessions());
     let mut at = Duration::from_secs(1);
     for _ in 0..times {
         let fails = at + Duration::from_ns(random.below(PERIOD.as_ns()));
-        text += &failure.events(fails, fails + broken);
+        events += &failure.events(fails, fails + broken);
         at = at + broken + quiet;
     }
-    let title = "title = \"Diamond\"\n";
-    let mut heading = title.to_owned();
-    writeln!(heading, "duration = \"{} ns\"", at.as_ns()).expect("a text takes all");
-    text.replacen(title, &heading, 1)
+    let mut text = format!("[scenario]\nduration = \"{} ns\"\n", at.as_ns());
+    text += NETWORK;
+    for healing in healings {
+        let (flow, keys) = (healing.flow(), healing.keys());
+        write!(
+            text,
+            "[flows.{flow}]\nkind = \"sampled-values\"\nfrom = \"server\"\nto = \"client\"\n\
+             frame = \"122 B\"\nperiod = \"{} ns\"\ndeadline = \"50 ms\"\n{keys}",
+            PERIOD.as_ns(),
+        )
+        .expect("a text takes all");
+    }
+    text + &events
 }
 
 impl Seen {
@@ -294,13 +327,18 @@ impl Seen {
         report: &Report,
         (failure, healing): (Failure, Healing),
     ) -> Result<(), String> {
-        let flow = report.flows.first().filter(|flow| flow.admitted);
-        let flow = flow.ok_or("the flow was refused")?;
+        let name = healing.flow();
+        let mut flows = report.flows.iter();
+        let flow = flows.find(|flow| flow.facts.name == name && flow.admitted);
+        let flow = flow.ok_or_else(|| format!("{} was refused", healing.name()))?;
         if !flow.facts.routes.iter().flatten().any(|node| node == "s2") {
-            return Err("the flow does not take the way that fails".to_owned());
+            return Err(format!(
+                "{} does not take the way that fails",
+                healing.name()
+            ));
         }
         for event in report.events.iter().filter(|event| failure.is(event)) {
-            let outage = event.outage_ns.get(FLOW).copied().unwrap_or(0);
+            let outage = event.outage_ns.get(&name).copied().unwrap_or(0);
             self.interruptions.push(Duration::from_ns(outage));
             // Where switches heal, the controller is told of it afterwards.
             if let Some(restored) = event.restoration.filter(|_| healing == Healing::Restore) {
@@ -324,15 +362,20 @@ impl Seen {
 
     fn describe(
         &self,
-        label: &str,
+        world: &str,
         (place, failure, healing): (WorldChoice, Failure, Healing),
         outcome: &mut ExperimentOutcome,
     ) {
+        let label = format!("{world}, {}, {}", failure.name(), healing.name());
         let machine = match place {
             WorldChoice::Sim(_) => String::new(),
             WorldChoice::Lab(_) => format!(
-                "{} failures; the machine stood still for {} at most",
+                "{} failures, {} of them without an effect; the machine stood still for {} at most",
                 self.interruptions.len(),
+                self.interruptions
+                    .iter()
+                    .filter(|it| **it == Duration::ZERO)
+                    .count(),
                 self.machine
             ),
         };
@@ -343,10 +386,11 @@ impl Seen {
             (true, WorldChoice::Lab(_)) => mean.printed("346.024"),
             (_, WorldChoice::Sim(_) | WorldChoice::Lab(_)) => mean,
         };
-        let longest = self.interruptions.iter().max().copied().unwrap_or_default();
-        outcome
-            .rows
-            .extend([mean, row("longest", milliseconds(longest))]);
+        outcome.rows.push(mean);
+        if let Some(times) = self.column(failure, healing).summary {
+            let rows = [row("median", times.median), row("longest", times.max)];
+            outcome.rows.extend(rows);
+        }
         for (name, part) in PARTS.into_iter().zip(&self.parts) {
             if !part.is_empty() {
                 let told = format!("of {} that the controller healed", part.len());
@@ -433,6 +477,17 @@ mod tests {
                 Healing::HeartBeat,
                 [PERIOD * 3u64, PERIOD * 6u64],
             ),
+            // Three packets of sessions a millisecond apart.
+            (
+                Failure::Silent,
+                Healing::FastFailoverAny,
+                [PERIOD * 2u64, PERIOD * 4u64],
+            ),
+            (
+                Failure::Killed,
+                Healing::FastFailoverAny,
+                [PERIOD * 2u64, PERIOD * 4u64],
+            ),
             (
                 Failure::Silent,
                 Healing::Restore,
@@ -444,7 +499,7 @@ mod tests {
                 [PERIOD * 500u64, silence],
             ),
         ] {
-            let seen = seen(failure, healing);
+            let seen = &seen(failure, &[healing])[0];
 
             assert_eq!(seen.interruptions.len(), 5);
             for interruption in &seen.interruptions {
@@ -458,7 +513,7 @@ mod tests {
             assert!(seen.lost >= 5, "{failure:?}, {healing:?}: {seen:?}");
             // A killed switch is no link of which the controller says what it did.
             let told = healing == Healing::Restore && failure != Failure::Killed;
-            let parts = seen.parts.map(|part| part.len());
+            let parts = seen.parts.each_ref().map(Vec::len);
             assert_eq!(
                 parts,
                 [if told { 5 } else { 0 }; 3],
@@ -470,7 +525,7 @@ mod tests {
     #[test]
     fn in_virtual_time_two_ways_at_once_lose_nothing_by_any_failure() {
         for failure in FAILURES {
-            let seen = seen(failure, Healing::Seamless);
+            let seen = &seen(failure, TOGETHER[0])[2];
 
             assert_eq!((seen.lost, seen.doubled), (0, 0), "{failure:?}");
             assert_eq!(seen.interruptions, [Duration::ZERO; 5]);
@@ -481,11 +536,8 @@ mod tests {
     #[test]
     fn a_full_run_has_as_many_failures_as_the_paper_at_random_phases() {
         let mut random = Seeded::new(1);
-        let text = script(
-            TIMES_A_RUN,
-            (Failure::Carrier, Healing::Restore),
-            &mut random,
-        );
+        let times = times_a_run(false);
+        let text = script(times, (Failure::Carrier, TOGETHER[0]), &mut random);
 
         let mut scenario = Scenario::parse("diamond.toml", &text, &mut |_| unreachable!());
         let events = &mut scenario.as_mut().unwrap().events;
@@ -494,15 +546,15 @@ mod tests {
             .step_by(2)
             .map(|it| it.at.as_ns() % PERIOD.as_ns());
         let phases: std::collections::BTreeSet<_> = phases.collect();
-        assert_eq!(u32::try_from(phases.len()), Ok(TIMES_A_RUN));
-        assert_eq!(TIMES % TIMES_A_RUN, 0);
+        assert_eq!(u32::try_from(phases.len()), Ok(times));
+        assert_eq!(TIMES % times, 0);
     }
 
-    fn seen(failure: Failure, healing: Healing) -> Seen {
+    fn seen(failure: Failure, healings: &[Healing]) -> Vec<Seen> {
         let settings = ExperimentSettings {
             seed: 7,
             effort: Thoroughness::Quick,
         };
-        failures(SIM, (failure, healing), settings).unwrap()
+        failures(SIM, (failure, healings), settings).unwrap()
     }
 }
