@@ -51,16 +51,37 @@ INLINE int cut_redundancy(struct __sk_buff *frame, struct plan *plan, u32 at)
 	       skb_change_tail(frame, frame->len - REDUNDANCY_BYTES, 0);
 }
 
-/* Makes room for a redundancy tag at a place: what is before it is moved. */
-INLINE int open_redundancy(struct __sk_buff *frame, struct plan *plan, u32 at)
+/* Behind a tag up to so many bytes are moved. More of them, and the kernel does better to
+ * make room in front of the frame, for which it copies all of it where there is none. */
+#define MOVED_FOR_A_TAG 256
+
+/* Puts a redundancy tag into a short frame: what is behind it is moved. */
+INLINE int insert_redundancy(struct __sk_buff *frame, struct plan *plan, const u16 *tag, u32 at)
+{
+	u32 bytes = frame->len - at;
+	forget(bytes);
+	if (bytes < 2 || bytes > MOVED_FOR_A_TAG)
+		return 1;
+	if (skb_load_bytes(frame, at, plan->moved + REDUNDANCY_BYTES, bytes))
+		return 1;
+	__builtin_memcpy(plan->moved, tag, REDUNDANCY_BYTES);
+	return skb_change_tail(frame, frame->len + REDUNDANCY_BYTES, 0) ||
+	       skb_store_bytes(frame, at, plan->moved, bytes + REDUNDANCY_BYTES,
+			       BPF_F_RECOMPUTE_CSUM);
+}
+
+/* Puts a redundancy tag into a frame: what is before it is moved. */
+INLINE int prepend_redundancy(struct __sk_buff *frame, struct plan *plan, const u16 *tag, u32 at)
 {
 	if (skb_change_head(frame, REDUNDANCY_BYTES, 0))
 		return 1;
 	forget(at);
 	if (at < TYPE_AT || at > TYPE_AT + 4 * LIMIT_TAGS)
 		return 1;
-	return skb_load_bytes(frame, REDUNDANCY_BYTES, plan->moved, at) ||
-	       skb_store_bytes(frame, 0, plan->moved, at, BPF_F_RECOMPUTE_CSUM);
+	if (skb_load_bytes(frame, REDUNDANCY_BYTES, plan->moved, at))
+		return 1;
+	__builtin_memcpy(plan->moved + at, tag, REDUNDANCY_BYTES);
+	return skb_store_bytes(frame, 0, plan->moved, at + REDUNDANCY_BYTES, BPF_F_RECOMPUTE_CSUM);
 }
 
 /* Makes the redundancy tag of the frame, behind all others, that of a form. */
@@ -75,8 +96,8 @@ CHECKED_ONCE int shape_redundancy(struct __sk_buff *frame, struct plan *plan, u3
 	u16 tag[] = {be16(TYPE_REDUNDANCY), 0, be16((u16)wanted)};
 	if (sent)
 		return skb_store_bytes(frame, at + 4, &tag[2], 2, BPF_F_RECOMPUTE_CSUM);
-	return open_redundancy(frame, plan, at) ||
-	       skb_store_bytes(frame, at, tag, sizeof(tag), BPF_F_RECOMPUTE_CSUM);
+	return frame->len - at > MOVED_FOR_A_TAG ? prepend_redundancy(frame, plan, tag, at)
+						  : insert_redundancy(frame, plan, tag, at);
 }
 
 /* Takes the trailer off that a form has no more, so that nothing of it is left in what the

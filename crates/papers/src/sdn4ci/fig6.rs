@@ -370,7 +370,7 @@ impl Seen {
         let machine = match place {
             WorldChoice::Sim(_) => String::new(),
             WorldChoice::Lab(_) => format!(
-                "{} failures, {} of them without an effect; the machine stood still for {} at most",
+                "{} failures, {} of which interrupted nothing; the machine stood still for {} at most",
                 self.interruptions.len(),
                 self.interruptions
                     .iter()
