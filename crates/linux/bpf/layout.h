@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#define LAYOUT_VERSION 9
+#define LAYOUT_VERSION 10
 #define NEVER (~0ull)
 
 /* Words of a record, by region. */
@@ -32,7 +32,7 @@
 #define HOP_KEYS_RECORD_WORDS 8
 #define HOPS_RECORD_WORDS 96
 #define STREAMS_RECORD_WORDS 32
-#define FRAME_TIMES_RECORD_WORDS 24
+#define FRAME_TIMES_RECORD_WORDS 40
 
 #define LIMIT_TABLES 16
 #define LIMIT_MASKS 64
@@ -244,7 +244,7 @@
 #define FRAME_TIMES_SHIFT 0
 #define FRAME_TIMES_CAME 1
 #define FRAME_TIMES_LEFT 8
-#define FRAME_TIMES_SPANS 16
+#define FRAME_TIMES_SPANS 32
 
 #define LOOKUP_LOOKUPS 0
 #define LOOKUP_MATCHES 1

@@ -13,7 +13,8 @@ use crate::compiled::layout::{Region, frame_times};
 use crate::compiled::{Record, Words};
 use crate::port::PortIndex;
 
-/// A span of time in which a frame may leave, or none: so many of them make a heart-beat.
+/// A span of time in which a frame may leave, or none: a heart-beat has so many of them at
+/// least, so that frames which leave half of one apart are told apart.
 const SPANS_A_BEAT: u64 = 2;
 
 /// The times of all ports.
@@ -49,7 +50,7 @@ impl FrameTimes {
     pub(crate) fn watch(&self, port: PortIndex, heart_beat: Option<Duration>) {
         let shift = heart_beat.map_or(0, |beat| {
             let span = (beat.as_ns() / SPANS_A_BEAT).max(2);
-            u64::from(span.next_power_of_two().ilog2())
+            u64::from(span.ilog2())
         });
         let record = self.record(port);
         if record.get(frame_times::SHIFT) != shift {
@@ -66,7 +67,7 @@ impl FrameTimes {
         let record = self.record(port);
         let shift = record.get(frame_times::SHIFT);
         if shift > 0 {
-            let span = usize::try_from((at.as_ns() >> shift) % SPANS).expect("sixteen at most");
+            let span = usize::try_from((at.as_ns() >> shift) % SPANS).expect("few");
             record.set(frame_times::LEFT + span, at.as_ns());
         }
     }
@@ -118,6 +119,25 @@ mod tests {
         assert!(times.left_between(PORT, before - three, before - BEAT) >= 2);
         assert_eq!(times.left_between(PORT, at(20_000), at(30_000)), 0);
         assert_eq!(times.left_between(PortIndex(0), at(0), at(30_000)), 0);
+    }
+
+    /// Found by drawn faults: two samples in one span were one.
+    #[test]
+    fn a_source_as_slow_as_it_may_be_has_sent_twice_in_two_heart_beats() {
+        for first in 0..1_000 {
+            for gap in (BEAT.as_ns() / 2_000 + 1..=BEAT.as_ns() / 1_000).step_by(5) {
+                let times = FrameTimes::new(2);
+                times.watch(PORT, Some(BEAT));
+                let frames = (0..50).map(|frame| at(10_000 + first + frame * gap));
+
+                let sent: Vec<_> = frames.inspect(|at| times.note_left(PORT, *at)).collect();
+
+                // Three of a heart-beat before, at any moment between two frames.
+                let came = sent[48] + Duration::from_ns(gap * 997);
+                let [from, to] = [3, 1].map(|beats: u64| came - BEAT * beats);
+                assert!(times.left_between(PORT, from, to) >= 2, "{first}, {gap}");
+            }
+        }
     }
 
     #[test]

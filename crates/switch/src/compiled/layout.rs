@@ -21,7 +21,7 @@ pub mod modes;
 pub mod monitor;
 
 /// The version of the layout.
-pub const VERSION: u64 = 9;
+pub const VERSION: u64 = 10;
 
 /// A generation that never comes.
 pub const NEVER: u64 = u64::MAX;
@@ -156,7 +156,7 @@ impl Region {
             Self::HopKeys => 8,
             Self::Hops => 96,
             Self::Streams => 32,
-            Self::FrameTimes => 24,
+            Self::FrameTimes => 40,
         }
     }
 }
@@ -618,7 +618,7 @@ pub mod frame_times {
     /// When a frame left last, in each of [`SPANS`] spans that come again and again. What
     /// leaves through queue 0 is not noted: nothing bounds how long it waits there.
     pub const LEFT: usize = 8;
-    pub const SPANS: usize = 16;
+    pub const SPANS: usize = 32;
 }
 
 /// Words of a record of [`Region::Lookups`].
