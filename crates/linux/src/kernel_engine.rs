@@ -11,6 +11,7 @@
 
 mod handed_frames;
 mod hook;
+mod pacemaker;
 mod retained_set;
 mod shared_tables;
 
@@ -18,10 +19,12 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
+use pacemaker::{Pacemaker, Place};
 use retained_set::RetainedSet;
 use switch::compiled::{Overflow, Sizes};
 use switch::{Config, StateLog};
 use thiserror::Error;
+use units::Duration;
 
 pub use handed_frames::{Handed, HandedFrame, HandedFrames, Noticed};
 pub use hook::{Hook, Manner, PortBindingError};
@@ -84,6 +87,8 @@ pub enum EngineError {
     Features(io::Error),
     #[error("cannot give tables names by which they outlive this process: {0}")]
     Retention(io::Error),
+    #[error("cannot start a thread: {0}")]
+    Thread(io::Error),
     /// The machine does not say how many processors it has.
     #[error("cannot read {POSSIBLE_PROCESSORS}: {0}")]
     Processors(io::Error),
@@ -92,6 +97,8 @@ pub enum EngineError {
 /// The kernel's part of one switch.
 #[derive(Debug)]
 pub struct KernelEngine {
+    /// Speaks for sessions that are late.
+    pacemaker: Pacemaker,
     tables: SharedTables,
     frames: HandedFrames,
     hook: Arc<Hook>,
@@ -135,6 +142,10 @@ impl KernelEngine {
         if let Some(set) = &retained {
             set.pin(&tables).map_err(EngineError::Retention)?;
         }
+        let (pin, turn) = retained.as_ref().map(RetainedSet::stand_in).unzip();
+        let turn = turn.unwrap_or("a");
+        let place = Place::of(config.datapath_id, turn, settings.manner.preference, pin);
+        let pacemaker = Pacemaker::start(tables.clone(), place).map_err(EngineError::Thread)?;
         let frames = HandedFrames::create(settings.ring_bytes)?;
         let (hops, blindness) = match HopSpace::join(tables.array(Region::Hops)) {
             Ok(hops) => (Some(hops), None),
@@ -148,6 +159,7 @@ impl KernelEngine {
             retained.as_ref(),
         )?;
         Ok(Self {
+            pacemaker,
             tables,
             frames,
             hook: Arc::new(hook),
@@ -190,6 +202,12 @@ impl KernelEngine {
         let set = self.retained.as_ref()?;
         let file = set.file().ok()?;
         Some((Box::new(file), set.identity().to_vec()))
+    }
+
+    /// Speaks for sessions that are late, of which the quickest sends so often; for none any
+    /// more if there is none.
+    pub(crate) fn stand_in(&self, quickest: Option<Duration>) {
+        self.pacemaker.want(quickest);
     }
 
     /// Returns what the kernel has and lacks.

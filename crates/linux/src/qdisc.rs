@@ -7,6 +7,7 @@
 //! | module | question |
 //! |---|---|
 //! | `htb` | how is it built of token buckets? |
+//! | `token_bucket` | what does a single one look like? |
 //! | [`length`] | how much does one queue hold? |
 //! | [`state`] | what did the queues carry and lose, and what waits? |
 //! | [`paced_link`] | how is an interface paced for a while, and given back? |
@@ -20,6 +21,7 @@ mod htb;
 pub mod length;
 pub mod paced_link;
 pub mod state;
+mod token_bucket;
 
 use std::io;
 use std::str::FromStr;
@@ -31,6 +33,7 @@ pub use htb::Pieces;
 pub use length::Length;
 pub use paced_link::{PacedLink, PacingError};
 pub use state::{QueueReader, QueueState};
+pub(crate) use token_bucket::Bucket;
 
 use crate::netlink::Netlink;
 use crate::sender::ClassId;

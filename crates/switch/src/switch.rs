@@ -1,7 +1,7 @@
 //! The switch as its world sees it: what happens goes in, what is to be done
 //! comes out.
 
-use units::{BitRate, Instant};
+use units::{BitRate, Duration, Instant};
 use wire::openflow::PortNumber;
 use wire::openflow::taktos::{NodeReport, PortSession, SessionOwner};
 
@@ -348,6 +348,14 @@ impl Switch {
     #[must_use]
     pub fn watches_hops(&self) -> bool {
         self.pipeline.egress.hops.is_on()
+    }
+
+    /// Returns how often somebody has to look whether neighbours are to hear of the switch in
+    /// place of sessions that are late (`stand_in` words of the compiled form); nothing if
+    /// there is no session of that kind.
+    #[must_use]
+    pub fn quickest_session(&self) -> Option<Duration> {
+        self.pipeline.egress.bfd.quickest()
     }
 
     /// Says who sees frames leave from now on that walks of the compiled form send.

@@ -7,6 +7,9 @@
 //! Between our switches a packet stands right behind the Ethernet header, with the type
 //! [`EtherType::BFD`](crate::ethernet::EtherType::BFD), towards [`DESTINATION`].
 //!
+//! So does a frame that [stands in](is_stand_in) for packets which are late; it says nothing but
+//! that whoever sent it forwards.
+//!
 //! # Left out
 //!
 //! Echo packets; MD5, which the RFC advises against.
@@ -34,8 +37,20 @@ pub const LENGTH: usize = 24;
 /// The length of the longest packet: one with a hash.
 pub const LENGTH_MAX: usize = LENGTH + authentication::HASHED_LENGTH;
 
+/// The length of a frame that [stands in](is_stand_in) for a packet.
+pub const STAND_IN_BYTES: usize = 60;
+/// Where in it stands by which turn of its sender's it was made; the rest is zero.
+pub const STAND_IN_TURN_AT: usize = 20;
+
 const VERSION: u8 = 1;
 const AUTHENTICATED: u8 = 0x04;
+
+/// Returns whether what stands behind an Ethernet header of BFD's type is no packet, but says
+/// that its sender forwards and has heard frames lately. It is of a version that never was.
+#[must_use]
+pub fn is_stand_in(payload: &[u8]) -> bool {
+    payload.first() == Some(&0)
+}
 
 /// The state of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -29,7 +29,7 @@ use switch::{Config, RetainedState, StateLog};
 use thiserror::Error;
 use wire::openflow::DatapathId;
 
-use super::SharedTables;
+use super::{SharedTables, pacemaker};
 use crate::bpf::attachment::{Link, has_links};
 use crate::bpf::pin;
 use crate::interface::Interface;
@@ -40,6 +40,7 @@ const FOLDER: &str = "/run/taktos/retained";
 const PINS: &str = "bpf";
 const MOUNTING: &str = "mounting";
 pub(super) const LINK: &str = "link_";
+const STAND_IN: &str = "stand_in";
 /// For how long the kernel may keep the lock of a process that was killed.
 const LOCK_TRIES: u32 = 25;
 const LOCK_INTERVAL: Duration = Duration::from_millis(10);
@@ -148,7 +149,20 @@ impl Place {
         links.filter(|(interface, _)| *interface != 0).collect()
     }
 
+    /// Returns where the link has its name that speaks for sessions.
+    fn stand_in(&self, turn: Turn) -> PathBuf {
+        self.arrays(turn).join(STAND_IN)
+    }
+
     fn remove_turn(&self, turn: Turn) {
+        let is_here = namespace().is_ok_and(|own| self.name.starts_with(&format!("{own}-")));
+        if is_here
+            && let Ok(link) = Link::pinned(&self.stand_in(turn))
+            && let Ok(interface) = link.interface()
+        {
+            // If it has gone, it is zero.
+            let _ = pacemaker::remove(interface);
+        }
         // What is not there needs not be removed.
         let _ = fs::remove_file(self.file(turn));
         let _ = remove_names(&self.arrays(turn));
@@ -246,6 +260,12 @@ impl RetainedSet {
     /// Returns where links have their names.
     pub(super) fn pins(&self) -> PathBuf {
         self.place.pins()
+    }
+
+    /// Returns where the link is to have its name that speaks for sessions, and whose turn it
+    /// is, in a letter.
+    pub(super) fn stand_in(&self) -> (PathBuf, &'static str) {
+        (self.place.stand_in(self.turn), self.turn.name())
     }
 
     /// Returns the links of a process that has ended, by their interfaces.

@@ -19,7 +19,7 @@ use units::Duration;
 const LONGEST_WALK: Duration = Duration::from_ms(100);
 
 /// The arrays of all regions.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SharedTables {
     sizes: Sizes,
     /// In the order of [`Region::ALL`].

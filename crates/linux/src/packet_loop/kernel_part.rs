@@ -8,7 +8,7 @@ use switch::compiled::layout::{Region, port};
 use switch::compiled::{Carried, Departures, Memory};
 use switch::modes::Violation;
 use switch::{Config, Input, Link, Switch, Unreceived};
-use units::Instant;
+use units::{Duration, Instant};
 use wire::openflow::PortNumber;
 
 use super::port_binding::PortBinding;
@@ -34,6 +34,8 @@ pub(super) struct KernelPart {
     piece: (PortNumber, Instant),
     /// Whether frames are to be seen where they leave.
     watches_hops: bool,
+    /// How often the quickest session sends for which the kernel is to speak.
+    quickest: Option<Duration>,
 }
 
 impl KernelPart {
@@ -47,6 +49,7 @@ impl KernelPart {
             cutter: Cutter::default(),
             piece: (PortNumber::ANY, Instant::ZERO),
             watches_hops: false,
+            quickest: None,
         }
     }
 
@@ -170,13 +173,22 @@ impl KernelPart {
         Ok(())
     }
 
-    /// Has frames seen where they leave as long as the switch wants to know.
+    /// Has frames seen where they leave as long as the switch wants to know, and sessions
+    /// spoken for as long as it has some.
     #[inline]
-    pub(super) fn heed_hops(&mut self, switch: &mut Switch) {
+    pub(super) fn heed_wishes(&mut self, switch: &mut Switch) {
+        self.stand_in(switch.quickest_session());
         let is_wanted = switch.watches_hops();
         if is_wanted != self.watches_hops {
             let departures = self.change_hops(is_wanted);
             switch.see_departures(departures);
+        }
+    }
+
+    fn stand_in(&mut self, quickest: Option<Duration>) {
+        if quickest != self.quickest {
+            self.quickest = quickest;
+            self.engine.stand_in(quickest);
         }
     }
 
@@ -193,6 +205,7 @@ impl KernelPart {
     /// Has the program drop all that comes.
     pub(super) fn end(&mut self) {
         self.change_hops(false);
+        self.stand_in(None);
         for interface in self.known.drain(..) {
             self.engine.hook().drop_all_of(interface);
         }

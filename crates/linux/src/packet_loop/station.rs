@@ -436,7 +436,7 @@ impl Station {
             switch.handle(now, input);
             publish(switch);
             if let Some(kernel) = &mut self.kernel {
-                kernel.heed_hops(switch);
+                kernel.heed_wishes(switch);
             }
             self.drain(now, Handing::AtOnce);
         }

@@ -35,6 +35,7 @@ use std::io;
 use units::{BitRate, DataSize};
 use wire::ethernet::{LONGEST_FRAME, SHORTEST_FRAME, WIRE_OVERHEAD, wire_size};
 
+use super::token_bucket::{Bucket, rate_specification};
 use super::traffic::{KIND, NEW_CLASS, NEW_DISCIPLINE, OPTIONS, ROOT};
 use super::{FIRST_MINOR, Length, QUEUES, QUEUES_MAJOR, Shape, class, header};
 use crate::netlink::{Netlink, Purpose, Request};
@@ -53,7 +54,6 @@ const INIT: u16 = 2;
 const RATE: u16 = 6;
 const CEILING: u16 = 7;
 const VERSION: u32 = 3;
-const ETHERNET: u8 = 1;
 
 /// The kernel counts tokens in ticks of this length.
 const TICK_NS: u64 = 64;
@@ -62,10 +62,7 @@ const UNLIMITED: u64 = 1_000_000_000_000;
 /// Tokens for a thousand of the longest frames at that rate.
 const PLENTY_TICKS: u32 = 1_000_000;
 
-/// The attributes of the bucket that cuts, and its burst in bytes: any frame that a
-/// switch sends is shorter.
-const CUTTER_RATE: u16 = 4;
-const CUTTER_BURST: u16 = 6;
+/// The burst of the bucket that cuts, in bytes: any frame that a switch sends is shorter.
 const LONGEST_UNCUT: u32 = 2048;
 
 /// What becomes of a piece that its sender has left to a card to cut.
@@ -119,25 +116,14 @@ fn qdisc(index: u32, handle: u32, parent: u32, initial: Vec<u8>) -> Request {
         .with_nested(OPTIONS, |options| options.append(INIT, &initial))
 }
 
-/// The bucket that cuts: `struct tc_tbf_qopt`, without a queue of its own.
+/// The bucket that cuts, without a queue of its own.
 fn cutter(index: u32) -> Request {
-    let mut parameters = queue_class(0).rate_specification().to_vec();
-    let (peak, no_queue, burst) = ([0; 12], 0_u32, 1_u32);
-    parameters.extend_from_slice(&peak);
-    for word in [no_queue, burst, 0] {
-        parameters.extend_from_slice(&word.to_ne_bytes());
-    }
-    Request::new(
-        NEW_DISCIPLINE,
-        Purpose::Create,
-        &header(index, OUTERMOST, ROOT),
-    )
-    .with(KIND, b"tbf\0")
-    .with_nested(OPTIONS, |options| {
-        options.append(PARAMETERS, &parameters);
-        options.append(CUTTER_RATE, &UNLIMITED.to_ne_bytes());
-        options.append(CUTTER_BURST, &LONGEST_UNCUT.to_ne_bytes());
-    })
+    let bucket = Bucket {
+        rate: UNLIMITED,
+        burst: LONGEST_UNCUT,
+        queue: 0,
+    };
+    bucket.request(Purpose::Create, index)
 }
 
 fn fifo(index: u32, parent: u32, length: Length) -> Request {
@@ -217,13 +203,9 @@ impl Class {
             Framing::Memory => (0, 0),
         };
         let half_word = |bytes| u16::try_from(bytes).expect("at most 84").to_ne_bytes();
-        // Rates beyond 32 bits stand in the attributes that follow.
-        let rate = u32::try_from(self.rate).unwrap_or(u32::MAX);
-        let mut bytes = [0; 12];
-        bytes[1] = ETHERNET;
+        let mut bytes = rate_specification(self.rate);
         bytes[2..4].copy_from_slice(&half_word(overhead));
         bytes[6..8].copy_from_slice(&half_word(shortest));
-        bytes[8..12].copy_from_slice(&rate.to_ne_bytes());
         bytes
     }
 }

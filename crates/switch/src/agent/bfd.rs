@@ -61,7 +61,8 @@ pub(super) fn send_sessions(
     transaction: TransactionId,
 ) {
     let egress = &pipeline.egress;
-    let reports = (0..egress.ports.len()).filter_map(|at| egress.session_report(at));
+    let ports = (0..).map(PortIndex).take(egress.ports.len());
+    let reports = ports.filter_map(|at| egress.session_report(at));
     let reports: Vec<_> = reports.collect();
     let answer = Answer::Sessions(Sequence::of(&reports));
     send(session, transaction, Part::Last, &answer);

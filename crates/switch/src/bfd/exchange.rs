@@ -4,9 +4,9 @@
 
 use std::collections::VecDeque;
 
-use units::{Instant, Seeded};
-use wire::bfd::{LENGTH_MAX, SessionConfig};
-use wire::openflow::taktos::{BfdReport, QueuedFrameActions, SessionOwner};
+use units::{Duration, Instant, Seeded};
+use wire::bfd::{Encapsulation, LENGTH_MAX, SessionConfig};
+use wire::openflow::taktos::{BfdReport, QueuedFrameActions, SessionOwner, StandIn};
 use wire::openflow::{DatapathId, PortNumber};
 
 use super::framing::{Framing, Incoming};
@@ -34,6 +34,8 @@ pub(crate) struct BfdKeeper {
     due: Instant,
     /// The ports that turned, and controllers were not told of.
     turned: VecDeque<PortIndex>,
+    /// How often the quickest of them would like to send for which others can stand in.
+    quickest: Option<Duration>,
     seed: u64,
     /// How many sessions there were.
     begun: u64,
@@ -46,6 +48,7 @@ impl BfdKeeper {
         Self {
             due: Instant::FAR_FUTURE,
             turned: VecDeque::new(),
+            quickest: None,
             seed: seed ^ datapath.0,
             begun: 0,
             packet: Vec::with_capacity(LENGTH_MAX),
@@ -55,6 +58,10 @@ impl BfdKeeper {
 
     pub(crate) const fn due(&self) -> Instant {
         self.due
+    }
+
+    pub(crate) const fn quickest(&self) -> Option<Duration> {
+        self.quickest
     }
 
     pub(crate) fn has_news(&self) -> bool {
@@ -82,7 +89,14 @@ impl PortSession {
         self.owner
     }
 
-    fn report(&self, port: PortNumber) -> BfdReport {
+    /// Returns how often it would like to send, if others can stand in.
+    fn pace(&self) -> Option<Duration> {
+        let config = self.session.config();
+        let is_ours = config.encapsulation == Encapsulation::Ethernet && !self.session.is_ending();
+        is_ours.then(|| Duration::from_us(config.desired_min_tx_us.into()))
+    }
+
+    fn report(&self, port: PortNumber, (stand_in, stand_ins): (StandIn, u32)) -> BfdReport {
         let session = &self.session;
         let [diagnostic, remote_diagnostic] = session.diagnostics();
         let [my_discriminator, your_discriminator] = session.discriminators();
@@ -94,6 +108,11 @@ impl PortSession {
             remote_diagnostic,
             is_live: session.is_live(),
             owner: self.owner,
+            stand_in: match self.framing.encapsulation() {
+                Encapsulation::Ethernet => stand_in,
+                Encapsulation::Ipv4(_) => StandIn::Nobody,
+            },
+            stand_ins,
             my_discriminator,
             your_discriminator,
             interval: session.interval(),
@@ -137,6 +156,8 @@ impl Egress {
                 }));
             }
         }
+        let sessions = self.ports.iter().filter_map(|port| port.bfd.as_deref());
+        self.bfd.quickest = sessions.filter_map(PortSession::pace).min();
         self.serve_session(now, at);
     }
 
@@ -167,7 +188,7 @@ impl Egress {
                 heard.inspect(|()| it.session.heed_silence([now, came], left))
             }
             Incoming::Bad(fault) => Err(fault),
-            Incoming::Told => Ok(()),
+            Incoming::Told | Incoming::StandIn => Ok(()),
             Incoming::Asked(asked) => {
                 let mut answer = std::mem::take(&mut self.bfd.frame);
                 answer.clear();
@@ -216,6 +237,8 @@ impl Egress {
         let times = &self.frame_times;
         it.session.hear_frame(times.came(at), times.are_current());
         it.session.advance(now);
+        self.frame_times
+            .let_stand_in(at, now, it.session.stands_in());
         while let Some((packet, proof)) = it.session.take(now) {
             let BfdKeeper {
                 packet: bytes,
@@ -224,6 +247,7 @@ impl Egress {
             } = &mut self.bfd;
             bytes.clear();
             frame.clear();
+            self.frame_times.speak(at, now);
             packet.emit(proof.as_ref().map(|(how, number)| (how, *number)), bytes);
             it.framing.emit(bytes, frame);
             let frame = std::mem::take(frame);
@@ -277,10 +301,11 @@ impl Egress {
     }
 
     /// Returns what is to be said of the session of a port, if it has one.
-    pub(crate) fn session_report(&self, at: usize) -> Option<BfdReport> {
-        let port = &self.ports[at];
+    pub(crate) fn session_report(&self, at: PortIndex) -> Option<BfdReport> {
+        let port = &self.ports[at.at()];
         let session = port.bfd.as_deref()?;
-        Some(session.report(port.config.number))
+        let stand_in = self.frame_times.stand_in(at);
+        Some(session.report(port.config.number, stand_in))
     }
 }
 

@@ -4,10 +4,14 @@
 //! does. Where the neighbour hears nothing, what left tells whether it is the link or nobody
 //! had anything to send. Walks of the [compiled form](crate::compiled) note the same in the
 //! same words.
+//!
+//! There also stands how the neighbour is to hear of the switch while nobody drives the
+//! session: others who see these words then speak for it.
 
 use std::cell::Cell;
 
 use units::{Duration, Instant};
+use wire::openflow::taktos::StandIn;
 
 use crate::compiled::layout::{Region, frame_times};
 use crate::compiled::{Record, Words};
@@ -70,6 +74,43 @@ impl FrameTimes {
             let span = usize::try_from((at.as_ns() >> shift) % SPANS).expect("few");
             record.set(frame_times::LEFT + span, at.as_ns());
         }
+    }
+
+    /// Lets others speak for the session of a port that is late, this often, until that much
+    /// time without a frame of its neighbour; or no more.
+    pub(crate) fn let_stand_in(&self, port: PortIndex, now: Instant, how: Option<[Duration; 2]>) {
+        let how = how.filter(|_| self.is_shared);
+        let [every, silence] = how.unwrap_or_default().map(Duration::as_ns);
+        let record = self.record(port);
+        record.set(frame_times::STAND_IN_SILENCE, silence);
+        if record.get(frame_times::STAND_IN_EVERY) != every {
+            record.set(frame_times::STAND_IN_EVERY, every);
+            self.speak(port, now);
+        }
+    }
+
+    /// Notes that the session of a port has spoken for itself: it is late half an interval after
+    /// the next time. As no more than a quarter of an interval is ever left out, no more frames
+    /// leave with others that stand in than without.
+    pub(crate) fn speak(&self, port: PortIndex, now: Instant) {
+        let record = self.record(port);
+        let every = record.get(frame_times::STAND_IN_EVERY);
+        record.set(frame_times::STAND_IN_DUE, now.as_ns() + every + every / 2);
+    }
+
+    /// Returns who speaks for the session of a port that is late, and how often that was so.
+    pub(crate) fn stand_in(&self, port: PortIndex) -> (StandIn, u32) {
+        let pacemaker = self.record(PortIndex(0)).get(frame_times::PACEMAKER);
+        let stand_in = match pacemaker {
+            0 => StandIn::Nobody,
+            1 => StandIn::Kernel,
+            error => {
+                let error = error.saturating_sub(frame_times::LACKING);
+                StandIn::Lacking(u8::try_from(error).unwrap_or(u8::MAX))
+            }
+        };
+        let count = self.record(port).get(frame_times::STAND_INS);
+        (stand_in, u32::try_from(count).unwrap_or(u32::MAX))
     }
 
     /// Returns when the last frame came.
@@ -138,6 +179,48 @@ mod tests {
                 assert!(times.left_between(PORT, from, to) >= 2, "{first}, {gap}");
             }
         }
+    }
+
+    /// Half an interval is left to who is held up, so that no more frames leave.
+    #[test]
+    fn a_session_is_late_half_an_interval_after_it_should_have_spoken() {
+        let mut times = FrameTimes::new(2);
+        let how = [Duration::from_ms(1), Duration::from_ms(3)];
+        times.let_stand_in(PORT, at(0), Some(how));
+        let read = |times: &FrameTimes, word| times.record(PORT).get(word);
+        assert_eq!(
+            read(&times, frame_times::STAND_IN_EVERY),
+            0,
+            "nobody sees it"
+        );
+
+        let words = Region::FrameTimes.record_words();
+        times.share(Box::new(vec![Cell::new(0); 2 * words]));
+        times.let_stand_in(PORT, at(10), Some(how));
+        assert_eq!(read(&times, frame_times::STAND_IN_EVERY), 1_000_000);
+        assert_eq!(read(&times, frame_times::STAND_IN_SILENCE), 3_000_000);
+        times.speak(PORT, at(900));
+        times.let_stand_in(PORT, at(1_000), Some(how));
+        assert_eq!(read(&times, frame_times::STAND_IN_DUE), at(2_400).as_ns());
+
+        times.let_stand_in(PORT, at(1_100), None);
+        assert_eq!(read(&times, frame_times::STAND_IN_EVERY), 0);
+    }
+
+    #[test]
+    fn who_stands_in_is_known_by_what_the_first_record_says() {
+        let times = FrameTimes::new(2);
+        let first = times.record(PortIndex(0));
+        for (word, who) in [
+            (0, StandIn::Nobody),
+            (1, StandIn::Kernel),
+            (frame_times::LACKING + 2, StandIn::Lacking(2)),
+        ] {
+            first.set(frame_times::PACEMAKER, word);
+            assert_eq!(times.stand_in(PORT), (who, 0));
+        }
+        times.record(PORT).set(frame_times::STAND_INS, u64::MAX);
+        assert_eq!(times.stand_in(PORT).1, u32::MAX);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! (RFC 826).
 
 use wire::arp::{Arp, Operation};
-use wire::bfd::{BadDatagram, DESTINATION, Encapsulation, Neighbours};
+use wire::bfd::{BadDatagram, DESTINATION, Encapsulation, Neighbours, is_stand_in};
 use wire::ethernet::{EtherType, Header, MacAddress};
 
 use super::session::Fault;
@@ -19,6 +19,8 @@ pub(super) enum Incoming<'a> {
     Asked(Arp),
     /// The neighbour says its address.
     Told,
+    /// The neighbour's kernel says that it forwards, its process being late.
+    StandIn,
 }
 
 /// Between which bytes packets stand, and where they go.
@@ -56,6 +58,9 @@ impl Framing {
             return None;
         }
         match (self.encapsulation, header.ether_type) {
+            (Encapsulation::Ethernet, EtherType::BFD) if is_stand_in(payload) => {
+                Some(Incoming::StandIn)
+            }
             (Encapsulation::Ethernet, EtherType::BFD) => Some(Incoming::Packet(payload)),
             (Encapsulation::Ipv4(ends), EtherType::IPV4) => {
                 let packet = ends.payload(payload)?;

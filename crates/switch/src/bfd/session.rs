@@ -217,6 +217,15 @@ impl Session {
         us(self.tx.used.max(self.remote.min_rx_us))
     }
 
+    /// Returns how often others are to speak for it while it is late, and after how much silence
+    /// of the neighbour no more, who is to notice that it is not heard.
+    pub(super) fn stands_in(&self) -> Option<[Duration; 2]> {
+        let is_wanted = self.state == State::Up
+            && self.config.encapsulation == Encapsulation::Ethernet
+            && self.remote.min_rx_us > 0;
+        is_wanted.then(|| [self.interval(), self.silence_allowed()])
+    }
+
     /// Returns after how much silence it goes down, section 6.8.4; nothing while it hears
     /// nothing.
     pub(super) fn detection_time(&self) -> Option<Duration> {

@@ -156,7 +156,7 @@ impl Region {
             Self::HopKeys => 8,
             Self::Hops => 96,
             Self::Streams => 32,
-            Self::FrameTimes => 40,
+            Self::FrameTimes => 48,
         }
     }
 }
@@ -619,6 +619,22 @@ pub mod frame_times {
     /// leaves through queue 0 is not noted: nothing bounds how long it waits there.
     pub const LEFT: usize = 8;
     pub const SPANS: usize = 32;
+    /// How often a neighbour is to hear of the switch while its process is late; zero if it is
+    /// not to.
+    pub const STAND_IN_EVERY: usize = 40;
+    /// After how much silence of the neighbour it hears nothing any more.
+    pub const STAND_IN_SILENCE: usize = 41;
+    /// When the process is late.
+    pub const STAND_IN_DUE: usize = 42;
+    /// How often somebody else spoke for it.
+    pub const STAND_INS: usize = 43;
+    /// In the first record: in which turn frames were made that go round, of which those of
+    /// earlier ones end.
+    pub const TURN: usize = 44;
+    /// In the first record: one if such frames go round, zero if nobody wants them, else an
+    /// error of the kernel's plus [`LACKING`].
+    pub const PACEMAKER: usize = 45;
+    pub const LACKING: u64 = 256;
 }
 
 /// Words of a record of [`Region::Lookups`].

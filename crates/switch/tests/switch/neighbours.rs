@@ -9,12 +9,13 @@ use switch::{Config, Link};
 use units::Duration;
 use wire::arp::{Arp, Operation};
 use wire::bfd::{
-    ControlPacket, DESTINATION, Diagnostic, Encapsulation, Flags, Neighbours, SessionConfig, State,
+    ControlPacket, DESTINATION, Diagnostic, Encapsulation, Flags, Neighbours, STAND_IN_BYTES,
+    SessionConfig, State,
 };
 use wire::ethernet::{EtherType, Header, MacAddress};
 use wire::openflow::multipart::{MultipartRequest, ReplyBody, RequestBody};
 use wire::openflow::taktos::{
-    Answer, BfdConfig, BfdFailed, BfdReport, PortSession, Question, SessionOwner,
+    Answer, BfdConfig, BfdFailed, BfdReport, PortSession, Question, SessionOwner, StandIn,
 };
 use wire::openflow::{
     Actions, Bucket, Buckets, GroupId, GroupMod, GroupModCommand, GroupType, Message, PortNumber,
@@ -357,6 +358,33 @@ fn any_frame_of_a_neighbour_says_that_it_is_there() {
         world.run_until(world.now + Duration::from_ms(4));
         assert_ne!(reports(&mut world)[0].state, State::Up);
     }
+}
+
+#[test]
+fn a_frame_that_stands_in_says_that_the_neighbour_is_there_and_nothing_else() {
+    let mut world = World::new(unpaced());
+    world.greet(CONTROLLER);
+    tell(&mut world, &[session(2, Encapsulation::Ethernet)]);
+    let mut stand_in = framed(Encapsulation::Ethernet, &said(State::Up, 0));
+    stand_in.truncate(14);
+    stand_in.resize(STAND_IN_BYTES, 0);
+    bring_up(&mut world, Encapsulation::Ethernet);
+    let before = reports(&mut world)[0].counters;
+
+    for _ in 0..10 {
+        world.run_until(world.now + Duration::from_us(2_500));
+        world.frame(2, &stand_in);
+    }
+    let while_up = reports(&mut world)[0];
+    world.run_until(world.now + Duration::from_ms(3));
+    world.frame(2, &stand_in);
+    let afterwards = reports(&mut world)[0];
+
+    assert_eq!(while_up.state, State::Up);
+    assert_eq!(while_up.counters.received, before.received);
+    assert_eq!(afterwards.state, State::Down);
+    assert_eq!(afterwards.counters.malformed, 0);
+    assert_eq!(afterwards.stand_in, StandIn::Nobody);
 }
 
 #[test]

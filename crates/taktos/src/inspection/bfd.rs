@@ -1,9 +1,11 @@
 //! Whether neighbours are there that are asked for it.
 
+use std::io;
+
 use linux::openflow_client::{AskError, Client};
 use serde_json::{Value, json};
 use wire::bfd::State;
-use wire::openflow::taktos::{Answer, BfdReport, Question, SessionOwner};
+use wire::openflow::taktos::{Answer, BfdReport, Question, SessionOwner, StandIn};
 
 use super::extension::ask;
 use super::table::Column;
@@ -16,9 +18,11 @@ pub const COLUMNS: &[Column] = &[
     Column::left("why down", "diagnostic"),
     Column::left("its reason", "remote_diagnostic"),
     Column::left("of", "owner"),
+    Column::left("if late", "stand_in"),
     Column::right("interval", "interval_ns"),
     Column::right("detection", "detection_ns"),
     Column::right("sent", "sent"),
+    Column::right("stand-ins", "stand_ins"),
     Column::right("received", "received"),
     Column::right("ups", "ups"),
     Column::right("downs", "downs"),
@@ -59,6 +63,8 @@ fn row(report: &BfdReport) -> Value {
             SessionOwner::Controllers => "controllers",
             SessionOwner::Switch => "switch",
         },
+        "stand_in": stand_in(report.stand_in),
+        "stand_ins": report.stand_ins,
         "interval_ns": report.interval.as_ns(),
         "detection_ns": report.detection_time.as_ns(),
         "sent": of.sent,
@@ -74,6 +80,18 @@ fn row(report: &BfdReport) -> Value {
         "damped": of.damped,
         "silences": of.silences,
     })
+}
+
+/// Returns who speaks for the process when it is late.
+fn stand_in(it: StandIn) -> String {
+    match it {
+        StandIn::Nobody => "nobody".to_owned(),
+        StandIn::Kernel => "the kernel".to_owned(),
+        StandIn::Lacking(error) => {
+            let reason = io::Error::from_raw_os_error(error.into());
+            format!("nobody: no pacemaker, {reason}")
+        }
+    }
 }
 
 const fn name(state: State) -> &'static str {

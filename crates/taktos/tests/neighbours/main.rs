@@ -32,5 +32,6 @@ mod sdn_ip;
 mod several_instances;
 #[path = "../site/mod.rs"]
 mod site;
+mod stand_in;
 mod two_controllers;
 mod workbench;

@@ -23,7 +23,7 @@ mod streams;
 mod tally;
 
 pub(in crate::openflow) use bfd::BFD_CONFIG;
-pub use bfd::{BfdConfig, BfdCounters, BfdFailed, BfdReport, PortSession, SessionOwner};
+pub use bfd::{BfdConfig, BfdCounters, BfdFailed, BfdReport, PortSession, SessionOwner, StandIn};
 pub use cost::{CostReply, TableCost, Work};
 pub use digests::{CookieClass, DigestSum, EntryContent, TableDigest};
 pub use engine::{CoreReason, EngineItem, EngineReply, EngineSubject};

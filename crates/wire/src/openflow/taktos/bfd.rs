@@ -173,6 +173,35 @@ pub enum SessionOwner {
     Switch,
 }
 
+/// Whether the kernel speaks for the switch's process when that is late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StandIn {
+    /// It does not: the process is all that there is.
+    Nobody,
+    /// It does.
+    Kernel,
+    /// It was to, and this error of the kernel's kept it from that.
+    Lacking(u8),
+}
+
+impl StandIn {
+    const fn bytes(self) -> [u8; 2] {
+        match self {
+            Self::Nobody => [0, 0],
+            Self::Kernel => [1, 0],
+            Self::Lacking(error) => [2, error],
+        }
+    }
+
+    const fn of_bytes([kind, error]: [u8; 2]) -> Self {
+        match kind {
+            0 => Self::Nobody,
+            1 => Self::Kernel,
+            _ => Self::Lacking(error),
+        }
+    }
+}
+
 /// What was counted of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BfdCounters {
@@ -255,6 +284,10 @@ pub struct BfdReport {
     pub is_live: bool,
     /// Who wants it.
     pub owner: SessionOwner,
+    /// Who speaks when the process is late.
+    pub stand_in: StandIn,
+    /// How often that was so.
+    pub stand_ins: u32,
     /// By what this end knows the session.
     pub my_discriminator: u32,
     /// By what the other one does; zero if it has not said so.
@@ -274,9 +307,12 @@ impl<'a> Element<'a> for BfdReport {
         let (state, remote_state) = (reader.u8()?, reader.u8()?);
         let (diagnostic, remote_diagnostic) = (reader.u8()?, reader.u8()?);
         let (is_live, owner) = (reader.u8()?, reader.u8()?);
-        reader.skip(6)?;
+        let stand_in = StandIn::of_bytes([reader.u8()?, reader.u8()?]);
+        let stand_ins = reader.u32()?;
         let report = Self {
             port,
+            stand_in,
+            stand_ins,
             state: State::of_number(state),
             remote_state: State::of_number(remote_state),
             diagnostic: Diagnostic(diagnostic),
@@ -306,7 +342,9 @@ impl<'a> Element<'a> for BfdReport {
             SessionOwner::Controllers => 0,
             SessionOwner::Switch => 1,
         };
-        writer.u8(self.is_live.into()).u8(owner).zeros::<6>();
+        let [stand_in, error] = self.stand_in.bytes();
+        writer.u8(self.is_live.into()).u8(owner);
+        writer.u8(stand_in).u8(error).u32(self.stand_ins);
         writer
             .u32(self.my_discriminator)
             .u32(self.your_discriminator);

@@ -89,6 +89,8 @@ fn a_report_stands_in_a_hundred_and_thirty_six_bytes() {
         remote_diagnostic: Diagnostic(3),
         is_live: true,
         owner: SessionOwner::Switch,
+        stand_in: StandIn::Lacking(95),
+        stand_ins: 258,
         my_discriminator: 2,
         your_discriminator: 3,
         interval: Duration::from_ns(4),
@@ -108,7 +110,7 @@ fn a_report_stands_in_a_hundred_and_thirty_six_bytes() {
             silences: 17,
         },
     };
-    let mut expected = vec![0, 0, 0, 1, 3, 2, 1, 3, 1, 1, 0, 0, 0, 0, 0, 0];
+    let mut expected = vec![0, 0, 0, 1, 3, 2, 1, 3, 1, 1, 2, 95, 0, 0, 1, 2];
     expected.extend([0, 0, 0, 2, 0, 0, 0, 3]);
     for number in 4..=17 {
         expected.extend([0, 0, 0, 0, 0, 0, 0, number]);
