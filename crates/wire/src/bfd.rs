@@ -26,7 +26,7 @@ pub use session_config::{
 
 use thiserror::Error;
 
-use crate::ethernet::MacAddress;
+use crate::ethernet::{MacAddress, UNTAGGED_HEADER_LENGTH};
 use crate::reader::{Reader, Truncated};
 use crate::writer::Writer;
 
@@ -46,10 +46,14 @@ const VERSION: u8 = 1;
 const AUTHENTICATED: u8 = 0x04;
 
 /// Returns whether what stands behind an Ethernet header of BFD's type is no packet, but says
-/// that its sender forwards and has heard frames lately. It is of a version that never was.
+/// that its sender forwards and has heard frames lately. It is of a version that never was, and
+/// of no other form than this: what else has that version is malformed.
 #[must_use]
 pub fn is_stand_in(payload: &[u8]) -> bool {
-    payload.first() == Some(&0)
+    let is_as_sent =
+        |(at, byte): (usize, &u8)| *byte == 0 || at == STAND_IN_TURN_AT - UNTAGGED_HEADER_LENGTH;
+    payload.len() == STAND_IN_BYTES - UNTAGGED_HEADER_LENGTH
+        && payload.iter().enumerate().all(is_as_sent)
 }
 
 /// The state of a session.

@@ -14,9 +14,9 @@ use crate::workbench::Workbench;
 
 /// The ends of the cable, each the port of the switch of that name.
 const ENDS: [&str; 2] = ["left", "right"];
-const INTERVAL: &str = "50ms*3";
+const INTERVAL: &str = "150ms*3";
 /// As many packets as take several times as long as silence may.
-const MANY: u64 = 20;
+const MANY: u64 = 12;
 const DELETE_LINK: u16 = 17;
 
 struct Neighbours {
@@ -49,7 +49,7 @@ impl Neighbours {
     fn await_up(&self) {
         let is_up = |end| {
             let session = self.session(end);
-            session["state"] == "up" && session["interval_ns"] == 50_000_000
+            session["state"] == "up" && session["interval_ns"] == 150_000_000
         };
         let both = || [0, 1].into_iter().all(is_up);
         self.bench.until("session that is up at both ends", both);

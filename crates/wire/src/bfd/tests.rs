@@ -164,6 +164,28 @@ fn any_authentication() -> impl Strategy<Value = Authentication> {
     })
 }
 
+#[test]
+fn a_stand_in_has_one_form_and_what_differs_anywhere_is_a_malformed_packet() {
+    let turn_at = STAND_IN_TURN_AT - UNTAGGED_HEADER_LENGTH;
+    let mut sent = [0; STAND_IN_BYTES - UNTAGGED_HEADER_LENGTH];
+    for turn in 0..=u8::MAX {
+        sent[turn_at] = turn;
+        assert!(is_stand_in(&sent));
+    }
+    for length in 0..sent.len() {
+        assert!(!is_stand_in(&sent[..length]), "{length}");
+    }
+    for place in (0..sent.len()).filter(|place| *place != turn_at) {
+        let mut forged = sent;
+        forged[place] ^= 1;
+        assert!(!is_stand_in(&forged), "{place}");
+        assert!(
+            place == 0 || ControlPacket::parse(&forged).is_err(),
+            "{place}"
+        );
+    }
+}
+
 proptest! {
     #[test]
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
