@@ -14,11 +14,20 @@ pub struct Cargo {
 }
 
 impl Cargo {
-    /// Returns the `cargo` that runs this program.
+    /// Returns the `cargo` that runs this program, without what that one tells this program of
+    /// its package: a dependency (`ring`) is built anew, and all that need it, where it differs.
     pub fn new(workspace: &Workspace) -> Self {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
         let mut command = Command::new(cargo);
         command.current_dir(workspace.root());
+        for (name, _) in std::env::vars_os() {
+            let told = ["CARGO_PKG_", "CARGO_MANIFEST_"];
+            if let Some(text) = name.to_str()
+                && told.iter().any(|prefix| text.starts_with(prefix))
+            {
+                command.env_remove(&name);
+            }
+        }
         Self { command }
     }
 
