@@ -167,27 +167,38 @@ fn a_service_is_accepted_unless_its_frames_are_held_or_lost() {
     };
     let options = [("services", "sv,sv-61869,mms"), ("delay", OBJECTIVE)];
 
-    let is_as_known = (0..MOST_TRIES).any(|_| {
+    // Any of them may be too much for a busy machine in any try: then it is not judged, or loses
+    // what the keeper did not.
+    let mut left = BTreeSet::from(["sv", "sv-61869", "mms"]);
+    for _ in 0..MOST_TRIES {
         let found = measured(&mut tester, "acceptance", &options);
         let of = |service: &str, quantity: &str| of_service(&found, service, quantity);
-        let verdicts = ["sv", "sv-61869"].map(|it| of(it, "accepted"));
-        if verdicts.iter().any(|it| matches!(it, Value::Unknown(_))) {
-            return false; // The machine was too busy to send all of them.
+        if let Value::Count(accepted) = of("sv", "accepted") {
+            let Value::Times(slow) = of("sv", "frame transfer delay") else {
+                panic!("{found:#?}")
+            };
+            let least = slow.summary().unwrap().min;
+            assert!(accepted == 0 && least + NEAR >= SLOW, "{found:#?}");
+            left.remove("sv");
         }
-        for verdict in verdicts {
-            assert!(matches!(verdict, Value::Count(0)), "{found:#?}");
+        if let Value::Count(accepted) = of("sv-61869", "accepted") {
+            let Value::Share(share) = of("sv-61869", "frame loss ratio") else {
+                panic!("{found:#?}")
+            };
+            assert!(accepted == 0 && share >= 0.095, "{found:#?}");
+            if share <= 0.105 {
+                left.remove("sv-61869");
+            }
         }
-        let Value::Times(slow) = of("sv", "frame transfer delay") else {
-            panic!("{found:#?}")
-        };
-        assert!(slow.summary().unwrap().min + NEAR >= SLOW, "{found:#?}");
-        let Value::Share(share) = of("sv-61869", "frame loss ratio") else {
-            panic!("{found:#?}")
-        };
-        (0.095..=0.105).contains(&share) && matches!(of("mms", "accepted"), Value::Count(1))
-    });
-
-    assert!(is_as_known, "never accepted for what it is");
+        if matches!(of("mms", "accepted"), Value::Count(1)) {
+            left.remove("mms");
+        }
+        if left.is_empty() {
+            break;
+        }
+        println!("{left:?} of {found:#?}"); // Shown only if the test fails.
+    }
+    assert!(left.is_empty(), "never judged as they are: {left:?}");
     assert!(lost.load(Ordering::Relaxed) >= 10);
 }
 
