@@ -1,6 +1,6 @@
 //! `cargo xtask certificates`, `promises`, `admissible`, `mutated`, `culprits`, `faults`,
-//! `clusters`, `routes` and `lab-culprits`: the long forms of tests that draw networks from
-//! seeds, released and on two threads.
+//! `seamless`, `clusters`, `routes` and `lab-culprits`: the long forms of tests that draw networks
+//! from seeds, released and on two threads.
 //!
 //! The first has what `taktos certify` writes verified, the second has an adversary look
 //! for a frame that is later than promised, the third holds that what is admissible
@@ -8,9 +8,9 @@
 //! used or refused. These end at the first seed that shows a mistake. The fifth plants an
 //! error in each network and expects that whoever it is is named; it shows all mistakes. The
 //! sixth lets cables lose, corrupt and flap, switches die and control channels fall silent, the
-//! seventh has instances of a controller crash, stop and lose each other and their store, the
-//! eighth has routes come and go while links, outside routers and switches do. The last one is
-//! the fifth with real frames and one run at a time.
+//! seventh cuts one of two ways after the other, the eighth has instances of a controller crash,
+//! stop and lose each other and their store, the ninth has routes come and go while links, outside
+//! routers and switches do. The last one is the fifth with real frames and one run at a time.
 
 use std::process::ExitCode;
 
@@ -88,6 +88,15 @@ pub const FAULTS: Job = Job {
     target: "network",
     test: "faults::of_many_networks_faults_do_no_more_than_they_may",
     networks: "2000",
+};
+
+/// What two ways carry arrives, and once, whichever link is cut and whenever.
+pub const SEAMLESS: Job = Job {
+    name: "seamless",
+    package: "run",
+    target: "seamless",
+    test: "of_many_drawn_cuts_none_loses_or_doubles_a_frame",
+    networks: "10000",
 };
 
 /// Several controllers lose nothing that one of them has answered.

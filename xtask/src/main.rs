@@ -105,6 +105,9 @@ usage: cargo xtask JOB
   faults             has random networks (2,000) live through faults of links, switches
       [--networks NUMBER]  and control channels; --seed takes one
       [--first SEED] [--seed SEED]
+  seamless           cuts one of two ways after the other (10,000 times): is no frame
+      [--seeds NUMBER]   lost or doubled?
+      [--first SEED] [--seed SEED]
   clusters           has three instances (1,000 times) crash, stop, lose each other, their
       [--networks NUMBER]  switches and their store: is all kept that was answered?
       [--first SEED] [--seed SEED]
@@ -162,6 +165,7 @@ fn run(arguments: &[String]) -> Result<ExitCode, Failure> {
         ["admissible", words @ ..] => drawn::ADMISSIBLE.run(&workspace, words),
         ["mutated", words @ ..] => drawn::MUTATED.run(&workspace, words),
         ["faults", words @ ..] => drawn::FAULTS.run(&workspace, words),
+        ["seamless", words @ ..] => drawn::SEAMLESS.run(&workspace, words),
         ["clusters", words @ ..] => drawn::CLUSTERS.run(&workspace, words),
         ["routes", words @ ..] => drawn::ROUTES.run(&workspace, words),
         ["culprits", words @ ..] => drawn::CULPRITS.run(&workspace, words),

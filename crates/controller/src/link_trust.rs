@@ -1,7 +1,8 @@
 //! Which links are believed, though probes say that they are there.
 //!
 //! A link that is lost again and again is taken to be down for a while, so that
-//! flows do not move forever: each loss fills a bucket, which leaks.
+//! flows do not move forever: each loss fills a bucket, which leaks. A flow that has no
+//! other way has nothing to lose by it.
 //!
 //! Two stations that relay probes to each other make a link appear where there is
 //! none, and with it draw traffic to themselves. Where hosts were seen, a link that
@@ -91,6 +92,13 @@ impl LinkTrust {
         };
         losses.is_held &= losses.left(now) > LOSSES_FORGIVEN;
         losses.is_held
+    }
+
+    /// Believes a link again before its losses are forgotten.
+    pub fn release(&mut self, link: LinkEnds) {
+        if let Some(losses) = self.losses.get_mut(&link) {
+            losses.is_held = false;
+        }
     }
 
     /// Notes that a host was seen at a port.

@@ -109,6 +109,7 @@ impl Controller {
             return;
         }
         let ends = LinkEnds::new(from, to);
+        Recovery::believe_for_want_of_another(ctx, network, ends);
         if !network.topology.is_believed(ctx, ends) {
             // One that was there before carries frames, whatever is thought of it.
             if let Some(link) = network.topology.view.link(ends)

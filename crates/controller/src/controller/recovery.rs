@@ -103,18 +103,37 @@ impl Recovery {
     /// Gives the flows that have no way one over a link that was found: they have nothing
     /// to lose by it if it does not stay.
     fn rescue(ctx: &mut Context, network: &mut Network) {
-        let is_cut = |flow: &Flow| match &flow.way {
-            Way::Nowhere => true,
-            way @ (Way::Base | Way::Alternative(_) | Way::Detour(_)) => flow
-                .tree_of(way)
-                .is_none_or(|tree| !network.topology.is_whole(tree)),
-        };
-        let displaced = network.owners.flows.displaced();
-        let cut = displaced.filter(|id| network.owners.flows.get(*id).is_some_and(is_cut));
-        let cut: Vec<FlowId> = cut.collect();
+        let cut: Vec<FlowId> = Self::cut(network).collect();
         if !cut.is_empty() {
             Self::reconsider(ctx, network, cut);
         }
+    }
+
+    /// Believes a link that was lost too often, and is there, if a promised flow does not reach
+    /// all of its receivers.
+    pub fn believe_for_want_of_another(ctx: &Context, network: &mut Network, link: LinkEnds) {
+        let flows = &network.owners.flows;
+        let is_promised = |id| flows.get(id).is_some_and(|it| it.reservation.is_some());
+        if network.topology.link_trust.is_held(ctx.now, link) && Self::cut(network).any(is_promised)
+        {
+            network.topology.link_trust.release(link);
+        }
+    }
+
+    /// Returns the flows that do not reach all of their receivers.
+    fn cut(network: &Network) -> impl Iterator<Item = FlowId> {
+        let Network {
+            owners, topology, ..
+        } = network;
+        let is_cut = |flow: &Flow| match &flow.way {
+            Way::Nowhere => true,
+            Way::Detour(tree) if tree.leaves().count() < flow.admission.destinations.len() => true,
+            way @ (Way::Base | Way::Alternative(_) | Way::Detour(_)) => flow
+                .tree_of(way)
+                .is_none_or(|tree| !topology.is_whole(tree)),
+        };
+        let displaced = owners.flows.displaced();
+        displaced.filter(move |id| owners.flows.get(*id).is_some_and(is_cut))
     }
 
     /// Moves all flows away from a link that the view has lost.

@@ -172,12 +172,14 @@ impl Topology {
     /// Returns whether to each receiver one of two ways is whole that a flow takes at the
     /// same time.
     pub fn is_one_whole(&self, copies: &[Tree; 2]) -> bool {
-        let is_whole = |tree: &Tree, end: PortId| {
-            let mut links = tree.links_to(end);
-            links.all(|link| !self.broken.contains(&link))
-        };
         let mut ends = copies[0].leaves();
-        ends.all(|end| copies.iter().any(|tree| is_whole(tree, end)))
+        ends.all(|end| self.is_reached(copies, end))
+    }
+
+    /// Returns whether one of these trees is whole as far as a receiver.
+    fn is_reached(&self, trees: &[Tree], end: PortId) -> bool {
+        let is_whole = |link: LinkEnds| !self.broken.contains(&link);
+        trees.iter().any(|tree| tree.links_to(end).all(is_whole))
     }
 
     /// Returns the best way that is whole: the base tree, an alternative for
@@ -207,10 +209,14 @@ impl Topology {
         }
     }
 
-    /// Returns a way to as many destinations as can be reached.
+    /// Returns a way to as many destinations as can be reached, if those are more than its own
+    /// entries lead to.
     fn detour(&self, ctx: &Context, flow: &Flow) -> Way {
+        let ways = &flow.admission.ways;
+        let copies = ways.copies().map(<[Tree; 2]>::as_slice);
+        let trees = copies.unwrap_or(std::slice::from_ref(&ways.base));
         let mut reachable = flow.admission.destinations.clone();
-        while !reachable.is_empty() {
+        while !reachable.iter().all(|port| self.is_reached(trees, *port)) {
             let found = find_tree(
                 &self.view,
                 flow.admission.source,

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use controller::northbound::{ApplicationKind, ClassCount, FrameClass, Manifest, Statistics};
+use controller::northbound::{
+    ApplicationKind, ClassCount, FrameClass, Manifest, PromiseState, Statistics,
+};
 use controller::{Event, Reply, Request};
 use proptest::prelude::*;
 use units::Duration;
@@ -10,7 +12,7 @@ use wire::ethernet::{EtherType, Header, MacAddress};
 use wire::openflow::PortNumber;
 
 use super::fake::{self, HOST_PORT, Network, UNCLAIMED, group, requirement};
-use super::{DIAMOND, RING};
+use super::{DIAMOND, RING, promise};
 
 #[test]
 fn a_storm_of_frames_does_not_keep_probes_from_being_seen() {
@@ -108,6 +110,27 @@ fn a_link_that_flaps_is_left_alone_until_it_has_stayed() {
     assert_eq!((losses, told, held), (7, 1, 3));
     assert_eq!(reached, BTreeMap::from([(4, 1)]));
     assert_eq!(network.topology().links, 4);
+}
+
+/// Who has no other way has nothing to lose by a link that may go again.
+#[test]
+fn a_link_that_flapped_is_believed_when_a_promised_flow_has_no_other() {
+    let mut network = Network::started(4, &DIAMOND);
+    let trip = requirement("trip", 1, &[4], group(1));
+    let flow = network.admit(trip).unwrap();
+    for _ in 0..10 {
+        network.cut(1, 2);
+        network.heal(1, 2);
+        network.pass(Duration::from_ms(100));
+    }
+    let held = network.topology().links;
+
+    network.cut(1, 3);
+    network.pass(Duration::from_secs(1));
+
+    assert_eq!((held, network.topology().links), (3, 3));
+    assert_eq!(network.trace(1, group(1)).0, BTreeMap::from([(4, 1)]));
+    assert_eq!(promise(&mut network, flow.id).state, PromiseState::Holds);
 }
 
 /// A link that is not believed carries frames all the same: floods keep off it.
