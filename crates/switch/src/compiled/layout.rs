@@ -16,9 +16,13 @@
 //! not exist has `since` [`NEVER`]. Whatever a walk could see is changed only
 //! when no walk of an older generation is under way any more.
 
+pub mod frame_times;
+pub mod handed;
 pub mod hop;
 pub mod modes;
 pub mod monitor;
+pub mod operation;
+pub mod stream;
 
 /// The version of the layout.
 pub const VERSION: u64 = 10;
@@ -386,69 +390,6 @@ pub mod action {
     pub const LOW: usize = 2;
 }
 
-pub mod operation {
-    /// Output to the port in place `number`, unless the frame came from there.
-    pub const OUTPUT: u8 = 1;
-    /// Output to the port that the frame came from.
-    pub const OUTPUT_IN_PORT: u8 = 2;
-    /// Output to all ports but that.
-    pub const OUTPUT_ALL: u8 = 3;
-    /// Output to all ports but that, as far as they take floods.
-    pub const OUTPUT_FLOOD: u8 = 4;
-    /// Choose queue `number`.
-    pub const SET_QUEUE: u8 = 5;
-    /// Go through the group in place `number`.
-    pub const GROUP: u8 = 6;
-    /// Push a VLAN tag of type `number`.
-    pub const PUSH_VLAN: u8 = 7;
-    /// Push a VLAN tag of type 0x8100 if there is none.
-    pub const ENSURE_TAG: u8 = 8;
-    /// Pop the first VLAN tag, if there is one.
-    pub const POP_VLAN: u8 = 9;
-    /// Set a field to the value.
-    pub const SET_ETH_DST: u8 = 10;
-    pub const SET_ETH_SRC: u8 = 11;
-    pub const SET_VLAN_VID: u8 = 12;
-    pub const SET_VLAN_PCP: u8 = 13;
-    pub const SET_IP_DSCP: u8 = 14;
-    pub const SET_IP_ECN: u8 = 15;
-    pub const SET_IPV4_SRC: u8 = 16;
-    pub const SET_IPV4_DST: u8 = 17;
-    /// As before, by two words.
-    pub const SET_IPV6_SRC: u8 = 18;
-    /// As before, by two words.
-    pub const SET_IPV6_DST: u8 = 19;
-    pub const SET_IPV6_FLOW_LABEL: u8 = 20;
-    /// As before, of TCP, UDP, ICMP (type) or ICMPv6 (type).
-    pub const SET_L4_SRC: u8 = 21;
-    /// As before, of TCP, UDP, ICMP (code) or ICMPv6 (code).
-    pub const SET_L4_DST: u8 = 22;
-    pub const SET_ARP_OP: u8 = 23;
-    pub const SET_ARP_SPA: u8 = 24;
-    pub const SET_ARP_TPA: u8 = 25;
-    pub const SET_ARP_SHA: u8 = 26;
-    pub const SET_ARP_THA: u8 = 27;
-    /// As before, of no header.
-    pub const SET_TUNNEL: u8 = 28;
-    /// Show the frame to the monitor in place `number`.
-    pub const FLOW_MONITOR: u8 = 29;
-    /// Take the frame for a signal of a mode, and end it.
-    pub const MODE_ARRANGE: u8 = 30;
-    /// Note what becomes of the frame while it waits: four bits of the value a
-    /// level.
-    pub const QUEUED_FATE: u8 = 31;
-    /// Give the frame the next number of the stream in place `number`.
-    pub const SEQUENCE: u8 = 32;
-    /// End the frame if a copy of it was handed on by the stream in place `number`: bits
-    /// of [`super::eliminate`] in the value, the time after which numbers are forgotten in
-    /// the second one, in nanoseconds.
-    pub const ELIMINATE: u8 = 33;
-    /// Give the frame the next number of the stream in place `number`, in a trailer.
-    pub const TRAILER: u8 = 34;
-    /// Have the trailer of the frame name LAN `number`: 10 or 11.
-    pub const TRAILER_LAN: u8 = 35;
-}
-
 /// What the value of an action says that ends copies.
 pub mod eliminate {
     /// The history has so many numbers (bits 0 to 7).
@@ -463,37 +404,6 @@ pub mod eliminate {
     pub const DUPLICATE_DISCARD: u64 = 1 << 11;
     /// Numbers stand in trailers.
     pub const IN_TRAILER: u64 = 1 << 12;
-}
-
-/// Words of a record of [`Region::Streams`]; `streams::recovery` says what they mean.
-pub mod stream {
-    /// Not zero while somebody takes a frame.
-    pub const LOCK: usize = 0;
-    /// How many frames got a number: the next one is this, modulo 2^16.
-    pub const NUMBERED: usize = 1;
-    pub const HISTORY: usize = 2;
-    /// The greatest number (bits 0 to 15), and whether there is one ([`KNOWN`]).
-    pub const LAST: usize = 3;
-    pub const SPAN: usize = 4;
-    /// When a frame was handed on last, in nanoseconds.
-    pub const HEARD: usize = 5;
-    pub const PASSED: usize = 6;
-    pub const DISCARDED: usize = 7;
-    pub const OUT_OF_ORDER: usize = 8;
-    pub const ROGUE: usize = 9;
-    pub const LOST: usize = 10;
-    pub const UNNUMBERED: usize = 11;
-    pub const RESETS: usize = 12;
-    /// Which stream it is, plus one; zero if the place is free.
-    pub const HANDLE: usize = 13;
-    /// The numbers of the frames that were handed on last, the last one in the lowest bits of
-    /// the first word: for duplicate discard.
-    pub const RECENT: usize = 16;
-    /// How many words hold them.
-    pub const RECENT_WORDS: usize = 16;
-
-    /// There is a greatest number.
-    pub const KNOWN: u64 = 1 << 16;
 }
 
 /// Words of a record of [`Region::Groups`], which has two versions of four words.
@@ -609,34 +519,6 @@ pub mod arrival {
     pub const DROPPED: usize = 2;
 }
 
-/// Words of a record of [`Region::FrameTimes`], in nanoseconds.
-pub mod frame_times {
-    /// Frames that leave are noted by spans of 2 to this; zero if nobody wants to know.
-    pub const SHIFT: usize = 0;
-    /// When a frame came last.
-    pub const CAME: usize = 1;
-    /// When a frame left last, in each of [`SPANS`] spans that come again and again. What
-    /// leaves through queue 0 is not noted: nothing bounds how long it waits there.
-    pub const LEFT: usize = 8;
-    pub const SPANS: usize = 32;
-    /// How often a neighbour is to hear of the switch while its process is late; zero if it is
-    /// not to.
-    pub const STAND_IN_EVERY: usize = 40;
-    /// After how much silence of the neighbour it hears nothing any more.
-    pub const STAND_IN_SILENCE: usize = 41;
-    /// When the process is late.
-    pub const STAND_IN_DUE: usize = 42;
-    /// How often somebody else spoke for it.
-    pub const STAND_INS: usize = 43;
-    /// In the first record: in which turn frames were made that go round, of which those of
-    /// earlier ones end.
-    pub const TURN: usize = 44;
-    /// In the first record: one if such frames go round, zero if nobody wants them, else an
-    /// error of the kernel's plus [`LACKING`].
-    pub const PACEMAKER: usize = 45;
-    pub const LACKING: u64 = 256;
-}
-
 /// Words of a record of [`Region::Lookups`].
 pub mod lookup {
     /// How often the table was asked.
@@ -673,34 +555,4 @@ pub mod total {
     pub const OVERSIZED: usize = 11;
     /// Frames that lost the queue of their entry, as they exceeded a contract.
     pub const DEMOTED: usize = 12;
-}
-
-/// A frame on its way to the core: bytes in front of it.
-pub mod handed {
-    /// Stands instead of a port where there is no frame: the mode has changed, or a monitor
-    /// saw a violation. Its demand stands where the length does: the level times two,
-    /// plus one if not even the contract of that level is kept; zero for none. Where
-    /// verdicts begin stands the place of the port (32 bits), then the monitor's.
-    pub const BELL: u32 = 0xffff;
-    /// Where the place of the port stands, 32 bits.
-    pub const PORT: usize = 0;
-    /// Where the length of the frame stands, 32 bits.
-    pub const LENGTH: usize = 4;
-    /// Where the time of its arrival stands, 64 bits, nanoseconds of the
-    /// monotonic clock.
-    pub const ARRIVED: usize = 8;
-    /// Where the verdicts begin, in the order of their actions: of a meter a byte, by how
-    /// many levels the drop precedence is to rise; of a stream two bytes for the number
-    /// that the frame got, or one that is not zero if the frame is a copy.
-    pub const VERDICTS: usize = 16;
-    /// How many verdicts there can be.
-    pub const VERDICTS_MAX: usize = 16;
-    /// Where the number of verdicts stands, 32 bits.
-    pub const VERDICTS_COUNT: usize = 32;
-    /// Where the payload of frames stands, 16 bits, that a card was to cut; or zero.
-    pub const SEGMENT: usize = 36;
-    /// Where it stands, 16 bits, whether a card was to make a checksum.
-    pub const IS_PARTIAL: usize = 38;
-    /// How many bytes there are in front of the frame.
-    pub const BYTES: usize = 40;
 }

@@ -5,8 +5,15 @@ use std::collections::BTreeMap;
 use super::super::layout::Region;
 
 /// The files, each with the module that it is.
-const RUST: [(Option<&str>, &str); 4] = [
+const RUST: [(Option<&str>, &str); 8] = [
     (None, include_str!("../layout.rs")),
+    (
+        Some("FRAME_TIMES"),
+        include_str!("../layout/frame_times.rs"),
+    ),
+    (Some("STREAM"), include_str!("../layout/stream.rs")),
+    (Some("HANDED"), include_str!("../layout/handed.rs")),
+    (Some("OPERATION"), include_str!("../layout/operation.rs")),
     (Some("HOP"), include_str!("../layout/hop.rs")),
     (Some("MODES"), include_str!("../layout/modes.rs")),
     (Some("MONITOR"), include_str!("../layout/monitor.rs")),
