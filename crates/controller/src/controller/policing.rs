@@ -318,8 +318,15 @@ impl Network {
         if !self.tables.desired.is_owner(subject) {
             return;
         }
-        let is_compared = self.tables.is_synchronised(flow.admission.source.datapath);
-        if !is_compared && self.tables.moves.way_to(id).is_none() {
+        let at = flow.admission.source.datapath;
+        let is_moving = self.tables.moves.way_to(id).is_some();
+        if !is_moving && ctx.policing.known.contains(&at) {
+            // It is compared next: what is right there is not written anew, which would fill
+            // its tokens.
+            for (spot, form) in flow.content(&way) {
+                self.tables.desired.record(subject, spot, form);
+            }
+        } else if !is_moving && !self.tables.is_synchronised(at) {
             // What it has from before is looked at then.
             let wanted = flow.content(&way);
             self.set_content_at_once(ctx, subject, &wanted);

@@ -121,6 +121,7 @@ fn admit(stage: &mut Stage, ledger: &mut Ledger, place: usize, flow: usize) {
 #[test]
 fn another_instance_goes_on_with_what_was_promised() {
     let (mut stage, mut ledger) = (start(1), Ledger::default());
+    let mut written = BTreeSet::new();
     for flow in 0..4 {
         let leader = stage.leaders()[0];
         admit(&mut stage, &mut ledger, leader, flow);
@@ -129,6 +130,7 @@ fn another_instance_goes_on_with_what_was_promised() {
         let promised = ledger.promised.len();
         assert_eq!(promised, flow + 1);
         let (sums, entries) = (stage.asked_for_sums, stage.asked_for_entries);
+        let writes = stage.flow_mods;
         stage.crash(leader);
         stage.run_for(Duration::from_ms(500));
         let asked = (
@@ -140,6 +142,7 @@ fn another_instance_goes_on_with_what_was_promised() {
             (stage.switches, 0),
             "none is read where all is right"
         );
+        written.insert(stage.flow_mods - writes);
         let successors = stage.leaders();
         assert!(
             successors.len() == 1 && successors[0] != leader,
@@ -151,6 +154,7 @@ fn another_instance_goes_on_with_what_was_promised() {
 
     look(&mut stage, &mut ledger);
 
+    assert_eq!(written.len(), 1, "no entry of a flow: {written:?}");
     assert_eq!(stage.changes_of_office, 5);
     assert!(stage.writes_of_masters > 0);
 }

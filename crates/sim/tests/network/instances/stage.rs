@@ -75,6 +75,7 @@ pub struct Stage {
     pub changes_of_office: usize,
     pub refused: usize,
     pub writes_of_masters: usize,
+    pub flow_mods: usize,
     /// How often switches were asked what their entries add up to, and for the entries.
     pub asked_for_sums: usize,
     pub asked_for_entries: usize,
@@ -117,6 +118,7 @@ impl Stage {
             changes_of_office: 0,
             refused: 0,
             writes_of_masters: 0,
+            flow_mods: 0,
             asked_for_sums: 0,
             asked_for_entries: 0,
         };
@@ -601,6 +603,7 @@ impl Stage {
                     _ => {}
                 }
             }
+            self.flow_mods += usize::from(matches!(message, Message::FlowMod(_)));
             let is_change = matches!(
                 message,
                 Message::FlowMod(_)
