@@ -16,10 +16,13 @@ const MN: &str = "mn --topo linear,2 --mac --ipbase 10.0.0.100/24 \
                   --controller remote,ip=127.0.0.1,port=6653";
 /// Other people's switch, without the kernel's module.
 const OPEN_VSWITCH: &str = "--switch ovs,datapath=user";
-/// Keeps `mn` from everything but the network and the folder of the test.
-const ROOM: &str = "mount --bind . /mnt && mount -t tmpfs tmpfs /tmp && \
+/// Keeps `mn` from everything but the network, the folder of the test and `$0`, where the
+/// project is, which may be below `/tmp`.
+const ROOM: &str = "mount --bind . /mnt && mount --bind \"$0\" /media && \
+                    mount -t tmpfs tmpfs /tmp && mkdir -p \"$0\" && mount --bind /media \"$0\" && \
                     mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys && \
                     cd /mnt && exec env OVS_RUNDIR=/mnt ";
+const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// How often hosts are asked to reach each other: on a busy machine the first times
 /// may be too early.
@@ -65,7 +68,7 @@ impl Mininet {
         let mut command = Command::new("unshare");
         let isolated = ["--mount", "--pid", "--fork", "--mount-proc", "--kill-child"];
         command.args(isolated).args(["sh", "-c"]);
-        command.arg(format!("{ROOM}{MN} {switch}"));
+        command.arg(format!("{ROOM}{MN} {switch}")).arg(PROJECT);
         let (program, input) = bench.start_interactive("mininet", command);
         Self {
             program,
