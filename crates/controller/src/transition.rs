@@ -117,7 +117,7 @@ impl Plan {
         if kept.is_empty() {
             over.push(change());
         } else {
-            over.push((spot, EntryChange::Put(form.with_outputs(&kept))));
+            over.push((spot, EntryChange::Put(form.with_outputs(&kept, present))));
             self.trim.push(change());
         }
     }

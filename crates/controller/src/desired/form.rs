@@ -350,12 +350,12 @@ impl Form {
         hash(self.table, self.priority, &fields[behind_port..])
     }
 
-    /// Returns the same entry with frames going out by `ports` as well, after all
-    /// else.
+    /// Returns the same entry with frames going out by `ports` as well, as they do by `other`: what
+    /// that sends on before it ends copies is sent on with its number, what it hands on behind
+    /// that is handed on once.
     #[must_use]
-    pub fn with_outputs(&self, ports: &[PortNumber]) -> Self {
-        let mut actions = Vec::new();
-        let mut others = Vec::new();
+    pub fn with_outputs(&self, ports: &[PortNumber], other: &Self) -> Self {
+        let (mut actions, mut others) = (Vec::new(), Vec::new());
         for instruction in self.instructions().iter().filter_map(Result::ok) {
             match instruction {
                 Instruction::ApplyActions(applied) => {
@@ -368,13 +368,43 @@ impl Form {
                 | Instruction::Meter(_) => others.push(instruction),
             }
         }
-        actions.extend(ports.iter().copied().map(Action::output));
+        let (sent_on, ending) = other.sent_on();
+        let ports = ports.iter().copied();
+        let (before, behind): (Vec<_>, Vec<_>) = ports.partition(|port| sent_on.contains(port));
+        let outputs = |ports: Vec<PortNumber>| ports.into_iter().map(Action::output);
+        let is_ending = |action: &Action| matches!(action, Action::Eliminate(_));
+        let end = actions.iter().position(is_ending);
+        let at = end.unwrap_or(actions.len());
+        actions.splice(at..at, outputs(before));
+        if end.is_none() && !behind.is_empty() {
+            actions.extend(ending);
+        }
+        actions.extend(outputs(behind));
         let mut bytes = self.bytes[..usize::from(self.fields_length)].to_vec();
         others.push(Instruction::ApplyActions(Actions::of(&actions)));
         others.sort_by_key(turn);
         Instructions::of(&others).emit(&mut bytes);
         let fields_length = usize::from(self.fields_length);
         Self::from_parts(self.table, self.priority, fields_length, bytes)
+    }
+
+    /// Returns the ports by which frames go out before their copies are ended, and what ends
+    /// these; all ports if nothing does.
+    fn sent_on(&self) -> (Vec<PortNumber>, Option<Action>) {
+        let mut ports = Vec::new();
+        for instruction in self.instructions().iter().filter_map(Result::ok) {
+            let Instruction::ApplyActions(applied) = instruction else {
+                continue;
+            };
+            for action in applied.iter().filter_map(Result::ok) {
+                match action {
+                    Action::Output { port, .. } => ports.push(port),
+                    Action::Eliminate(_) => return (ports, Some(action)),
+                    _ => {}
+                }
+            }
+        }
+        (ports, None)
     }
 
     /// Returns whether a frame could match both.
@@ -506,6 +536,7 @@ mod tests {
     use units::Duration;
     use wire::ethernet::{EtherType, MacAddress};
     use wire::openflow::oxm::{Masked, VlanMatch};
+    use wire::openflow::taktos::{Eliminate, RecoveryAlgorithm, SequenceEncoding, StreamHandle};
     use wire::openflow::{Message, QueueId};
 
     use wire::openflow::ControllerLength;
@@ -531,6 +562,38 @@ mod tests {
         ];
 
         assert_eq!(form(&told, &[]), read(&said, &[]));
+    }
+
+    /// What an entry sends on stays numbered while copies end there.
+    #[test]
+    fn an_output_that_is_kept_stands_where_it_stood_to_the_end_of_copies() {
+        let out = |port| Action::output(PortNumber(port));
+        let end = Action::Eliminate(Eliminate {
+            stream: StreamHandle(1),
+            algorithm: RecoveryAlgorithm::Vector,
+            history: 8,
+            reset: Duration::from_ms(1),
+            takes_unnumbered: false,
+            strips_tag: true,
+            encoding: SequenceEncoding::RTag,
+            ways: None,
+            tolerance: 0,
+            hold: Duration::ZERO,
+        });
+        let of = |actions: &[Action]| form(&[MatchField::InPort(PortNumber(9))], actions);
+        let other = of(&[out(1), end, out(2)]);
+
+        for (present, wanted) in [
+            (vec![out(3)], vec![out(3), out(1), end, out(2)]),
+            (vec![end, out(3)], vec![out(1), end, out(3), out(2)]),
+            (
+                vec![out(4), end, out(3)],
+                vec![out(4), out(1), end, out(3), out(2)],
+            ),
+        ] {
+            let kept = of(&present).with_outputs(&[PortNumber(1), PortNumber(2)], &other);
+            assert_eq!(kept, of(&wanted));
+        }
     }
 
     #[test]
