@@ -1,6 +1,6 @@
 //! `cargo xtask certificates`, `promises`, `admissible`, `mutated`, `culprits`, `faults`,
 //! `seamless`, `clusters`, `routes` and `lab-culprits`: the long forms of tests that draw networks
-//! from seeds, released and on two threads.
+//! from seeds, released; some of them on two threads.
 //!
 //! The first has what `taktos certify` writes verified, the second has an adversary look
 //! for a frame that is later than promised, the third holds that what is admissible

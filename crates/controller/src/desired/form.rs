@@ -355,31 +355,29 @@ impl Form {
     /// that is handed on once.
     #[must_use]
     pub fn with_outputs(&self, ports: &[PortNumber], other: &Self) -> Self {
-        let (mut actions, mut others) = (Vec::new(), Vec::new());
-        for instruction in self.instructions().iter().filter_map(Result::ok) {
-            match instruction {
-                Instruction::ApplyActions(applied) => {
-                    actions.extend(applied.iter().filter_map(Result::ok));
-                }
-                Instruction::GotoTable(_)
-                | Instruction::WriteMetadata { .. }
-                | Instruction::WriteActions(_)
-                | Instruction::ClearActions
-                | Instruction::Meter(_) => others.push(instruction),
-            }
-        }
-        let (sent_on, ending) = other.sent_on();
-        let ports = ports.iter().copied();
-        let (before, behind): (Vec<_>, Vec<_>) = ports.partition(|port| sent_on.contains(port));
-        let outputs = |ports: Vec<PortNumber>| ports.into_iter().map(Action::output);
-        let is_ending = |action: &Action| matches!(action, Action::Eliminate(_));
-        let end = actions.iter().position(is_ending);
+        let (mut actions, theirs) = (self.applied(), other.applied());
+        let end_of = |actions: &[Action]| {
+            let mut actions = actions.iter();
+            actions.position(|action| matches!(action, Action::Eliminate(_)))
+        };
+        let their_end = end_of(&theirs);
+        let sent_on = &theirs[..their_end.unwrap_or(theirs.len())];
+        let is_sent_on = |wanted: &PortNumber| {
+            let mut sent_on = sent_on.iter();
+            sent_on.any(|action| matches!(action, Action::Output { port, .. } if port == wanted))
+        };
+        let (before, behind): (Vec<_>, Vec<_>) = ports.iter().copied().partition(is_sent_on);
+        let end = end_of(&actions);
         let at = end.unwrap_or(actions.len());
-        actions.splice(at..at, outputs(before));
+        actions.splice(at..at, before.into_iter().map(Action::output));
         if end.is_none() && !behind.is_empty() {
-            actions.extend(ending);
+            actions.extend(their_end.map(|at| theirs[at]));
         }
-        actions.extend(outputs(behind));
+        actions.extend(behind.into_iter().map(Action::output));
+        let all = self.instructions();
+        let all = all.iter().filter_map(Result::ok);
+        let is_other = |it: &Instruction<'_>| !matches!(it, Instruction::ApplyActions(_));
+        let mut others: Vec<_> = all.filter(is_other).collect();
         let mut bytes = self.bytes[..usize::from(self.fields_length)].to_vec();
         others.push(Instruction::ApplyActions(Actions::of(&actions)));
         others.sort_by_key(turn);
@@ -388,23 +386,17 @@ impl Form {
         Self::from_parts(self.table, self.priority, fields_length, bytes)
     }
 
-    /// Returns the ports by which frames go out before their copies are ended, and what ends
-    /// these; all ports if nothing does.
-    fn sent_on(&self) -> (Vec<PortNumber>, Option<Action>) {
-        let mut ports = Vec::new();
-        for instruction in self.instructions().iter().filter_map(Result::ok) {
-            let Instruction::ApplyActions(applied) = instruction else {
-                continue;
-            };
-            for action in applied.iter().filter_map(Result::ok) {
-                match action {
-                    Action::Output { port, .. } => ports.push(port),
-                    Action::Eliminate(_) => return (ports, Some(action)),
-                    _ => {}
-                }
-            }
-        }
-        (ports, None)
+    /// Returns the actions that are applied at once.
+    fn applied(&self) -> Vec<Action> {
+        let all = self.instructions();
+        let all = all.iter().filter_map(Result::ok);
+        let applied = all.filter_map(|instruction| match instruction {
+            Instruction::ApplyActions(actions) => Some(actions),
+            _ => None,
+        });
+        applied
+            .flat_map(|actions| actions.iter().filter_map(Result::ok))
+            .collect()
     }
 
     /// Returns whether a frame could match both.

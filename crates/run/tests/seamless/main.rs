@@ -42,9 +42,9 @@ fn single_cuts_at_any_moment_lose_nothing_and_double_nothing() {
     (0..24).for_each(lose_nothing_by_drawn_cuts);
 }
 
-/// `cargo xtask seamless`
+/// The same for as long as somebody wants to wait, some twelve a second.
 #[test]
-#[ignore = "takes an hour"]
+#[ignore = "takes long: cargo xtask seamless"]
 fn of_many_drawn_cuts_none_loses_or_doubles_a_frame() {
     let told = |name, otherwise| {
         std::env::var(name).map_or(otherwise, |text| text.parse::<u64>().unwrap())
